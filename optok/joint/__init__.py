@@ -1,0 +1,1 @@
+"""Tokenizers that learn: the neural unigram model, the joint objective, post-processing."""

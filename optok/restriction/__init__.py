@@ -1,0 +1,1 @@
+"""Smaller vocabularies: choosing pieces, slicing a translator."""

@@ -1,0 +1,1 @@
+"""What the tasks share: batches, schedules, checkpoints, the run log and the training loop."""

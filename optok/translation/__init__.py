@@ -1,0 +1,1 @@
+"""The translation task: Transformer, loss, export and decoding. It receives ids and knows no lattice."""
