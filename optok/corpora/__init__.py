@@ -1,0 +1,1 @@
+"""Corpora: where parallel text comes from, and how it becomes a train, a valid and a test split."""

@@ -1,0 +1,1 @@
+"""Tokenizers: SentencePiece baselines, encoding streams of text, reading and writing `.model` files."""
