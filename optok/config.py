@@ -64,7 +64,7 @@ class Cleaning(Part):
         default=4.0,
         gt=1,
         description="Largest ratio between the lengths of the two sides, after each is divided by its "
-        "language's mean length; sides under ten characters are never dropped for it.",
+        "language's mean length; a side under ten characters counts as ten.",
     )
 
 

@@ -17,7 +17,7 @@ _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}
 WORD = rf"[{_UNSPACED}]|[[^\s]--[{_UNSPACED}]]*[[\p{{L}}\p{{N}}]--[{_UNSPACED}]][[^\s]--[{_UNSPACED}]]*"
 
 SHORT = 10
-"""Characters: pairs with two sides below this are never dropped for their ratio."""
+"""Characters: a shorter side counts as this long in a ratio, so that short pairs are never dropped for it."""
 
 
 def words(column: str) -> pl.Expr:
@@ -40,15 +40,14 @@ def cleaning_steps(clean: Cleaning, languages: Sequence[str]) -> dict[str, pl.Ex
     of `max_ratio` are those of the pairs that are left by then."""
     first, second = (language_code(language) for language in languages)
     counted = language_code(counted_language(languages))
-    relative = {side: characters(side) / characters(side).mean() for side in (first, second)}
+    relative = {side: characters(side).clip(SHORT) / characters(side).mean() for side in (first, second)}
     ratio = relative[first] / relative[second]
-    both_short = (characters(first) < SHORT) & (characters(second) < SHORT)
     return {
         "empty": _filled(first) & _filled(second),
         "min_words": words(counted) >= clean.min_words,
         "max_characters": (characters(first) <= clean.max_characters) & (characters(second) <= clean.max_characters),
         "duplicates": pl.struct(first, second).is_first_distinct(),
-        "max_ratio": both_short | ratio.is_between(1 / clean.max_ratio, clean.max_ratio),
+        "max_ratio": ratio.is_between(1 / clean.max_ratio, clean.max_ratio),
     }
 
 

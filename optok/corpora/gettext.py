@@ -7,7 +7,8 @@ Reading steps, counted in the report:
 - *plural*: a message with plural forms gives two pairs, its singular with the form for one thing and its
   plural with the form for five (past the duals and the "few" of Slavic and Semitic languages); one pair,
   the plural's, where both forms are the same text, as in Vietnamese, Chinese or Japanese;
-- *line breaks*: breaks and tabs inside a message become one space, blanks at its ends go;
+- *blanks*: a line break or tab inside a message, with the blanks around it, becomes one space; blanks at
+  its ends go;
 - *access keys*: the `_` before the letter that is a menu entry's key goes, with the `(_K)` that
   Chinese and Japanese put in its place;
 - *placeholders*: a pair whose sides do not hold the same placeholders and markup is dropped.
@@ -39,9 +40,10 @@ PLACEHOLDER = re.compile(
     r"|<(?P<tag>/?(?:a|b|big|br|em|i|li|p|s|small|span|strong|sub|sup|tt|u|ul))\b[^<>]*>",  # HTML and Pango
 )
 _BREAK = re.compile(r"\s*[\n\r\t\v\f\x85\u2028\u2029]\s*")
-_ACCESS_KEY = re.compile(r"(?<![^\s(])_(?=[^\W\d_])")
-_ACCESS_KEY_INSIDE = re.compile(r"_(?=[^\W\d_])")
-_ACCESS_KEY_BEHIND = re.compile(r"\s?[(（]_\w[)）]")
+_SLOT = re.compile(r"<[^<>]*>")
+_KEY_BEHIND = re.compile(r"\s?[(（]_\w[)）]")
+_LABEL = 80
+"""Characters: only messages up to this are labels that can hold an access key inside a word."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,29 @@ def on_one_line(text: str) -> str:
 
 
 def without_access_keys(message: Message) -> Message:
-    """A message without the `_` that marks a key, where the source has exactly one: `_Save it` → `Save it`."""
-    if message.source.count("_") != 1 or not _ACCESS_KEY.search(message.source):
+    """A message without the `_` that marks a key, where the source has exactly one: `_Save it`, `In_vert marks`.
+
+    Not taken for one: a `_` in a placeholder, a `<slot_name>`, or a word in running text or on its own.
+    """
+    source, target = message.source, message.target
+    marks = _underscores(source)
+    if len(marks) != 1 or not source[marks[0] + 1 : marks[0] + 2].isalpha():
         return message
-    target = _ACCESS_KEY_BEHIND.sub("", message.target)
-    if target.count("_") == 1:
-        target = _ACCESS_KEY_INSIDE.sub("", target)
-    return Message(message.number, _ACCESS_KEY.sub("", message.source), target)
+    starts_word = marks[0] == 0 or source[marks[0] - 1] in " ("
+    if not starts_word and (" " not in source or len(source) > _LABEL):
+        return message
+    target = _KEY_BEHIND.sub("", target)
+    there = _underscores(target)
+    if len(there) == 1 and target[there[0] + 1 : there[0] + 2].isalpha():
+        target = target[: there[0]] + target[there[0] + 1 :]
+    return Message(message.number, source[: marks[0]] + source[marks[0] + 1 :], target)
+
+
+def _underscores(text: str) -> list[int]:
+    """Where a `_` stands outside placeholders and slots."""
+    taken = [match.span() for pattern in (PLACEHOLDER, _SLOT) for match in pattern.finditer(text)]
+    places = [match.start() for match in re.finditer("_", text)]
+    return [place for place in places if not any(start <= place < end for start, end in taken)]
 
 
 def placeholders(text: str) -> Counter[str]:

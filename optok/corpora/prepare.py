@@ -58,7 +58,7 @@ def _from_catalogue(corpus: GettextCorpus, name: str, archive: Path, report: dic
     on_one = [
         type(message)(message.number, on_one_line(message.source), on_one_line(message.target)) for message in chosen
     ]
-    steps.append(_changed("line_breaks", chosen, on_one))
+    steps.append(_changed("blanks", chosen, on_one))
     plain = [without_access_keys(message) for message in on_one]
     steps.append(_changed("access_keys", on_one, plain))
     same = [message for message in plain if same_placeholders(message)]
