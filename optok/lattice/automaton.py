@@ -1,0 +1,230 @@
+"""Which pieces end where: an Aho-Corasick automaton over the bytes of the pieces.
+
+Reading a text once, it tells for every position the longest piece that ends there. The other pieces that end
+there are suffixes of that one, a list known beforehand: its chain, from long to short. So the whole lattice of a
+text is one number a character, and its edges into a position come ordered by start.
+(A. Aho and M. Corasick, Efficient string matching, 1975; transitions as a double array, J. Aoe, 1989.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optok.lattice.compiling import kernel
+
+Array = NDArray[Any]
+
+PIECE, LENGTH = 0, 1  # columns of `Automaton.chains`
+BASE, CHECK, FAIL, LONGEST = 0, 1, 2, 3  # columns of `Automaton.states`
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """S states, E chain entries, P ids.
+
+    `states` (S, 4): base and check of the double array, the state of the longest proper suffix, and the id of the
+    longest piece that ends here (P where none does).
+    `chains` (E, 2): piece id and length in characters; the chain of piece w is chains[starts[w]:starts[w + 1]],
+    the piece itself first. `starts` (P + 2,): the last chain, of the id P, is empty.
+    """
+
+    states: Array
+    chains: Array
+    starts: Array
+
+    @classmethod
+    def build(cls, pieces: Sequence[tuple[bytes, int]], size: int) -> Automaton:
+        """`pieces`: the UTF-8 of each piece that may have edges, and its id below `size`; all different."""
+        ordered = sorted(pieces)
+        offsets = np.zeros(len(ordered) + 1, dtype=np.int64)
+        np.cumsum([len(piece) for piece, _ in ordered], out=offsets[1:])
+        content = np.frombuffer(b"".join(piece for piece, _ in ordered), dtype=np.uint8)
+        ids = np.array([number for _, number in ordered], dtype=np.int32)
+        lengths = np.zeros(size, dtype=np.int32)
+        lengths[ids] = [len(piece.decode("utf-8")) for piece, _ in ordered]
+        states, suffix = _states(*_tree(content, offsets, ids), size)
+        chains, starts = _chains(suffix, lengths)
+        return cls(states=states, chains=chains, starts=starts)
+
+
+@kernel
+def _tree(content: Array, offsets: Array, ids: Array) -> tuple[Array, Array, Array, Array]:
+    """The prefix tree of sorted pieces: label, first child, next sibling and piece (or −1) of every node."""
+    capacity = content.size + 1
+    label = np.zeros(capacity, np.uint8)
+    child = np.full(capacity, -1, np.int32)
+    sibling = np.full(capacity, -1, np.int32)
+    piece = np.full(capacity, -1, np.int32)
+    youngest = np.full(capacity, -1, np.int32)
+    path = np.zeros(capacity + 1, np.int32)
+    count = 1
+    for k in range(ids.size):
+        begin, end = offsets[k], offsets[k + 1]
+        shared = 0
+        if k > 0:
+            before = offsets[k - 1]
+            while shared < min(end - begin, begin - before) and content[begin + shared] == content[before + shared]:
+                shared += 1
+        for depth in range(shared, end - begin):
+            parent = path[depth]
+            if youngest[parent] < 0:
+                child[parent] = count
+            else:
+                sibling[youngest[parent]] = count
+            youngest[parent] = count
+            label[count] = content[begin + depth]
+            path[depth + 1] = count
+            count += 1
+        piece[path[end - begin]] = ids[k]
+    return label[:count], child[:count], sibling[:count], piece[:count]
+
+
+@kernel
+def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int) -> tuple[Array, Array]:
+    """The nodes laid out as a double array, with failures; and each piece's longest proper suffix that is a piece.
+
+    A node's children stand at base + label; the first slot where all of them fit is taken, but after 512 tries
+    they go to the end: the array stays dense enough, and the time linear.
+    """
+    states = np.full((2 * label.size + 1024, 4), -1, np.int32)
+    place = np.zeros(label.size, np.int32)
+    queue = np.zeros(label.size, np.int32)
+    suffix = np.full(size, size, np.int32)
+    states[0, BASE] = 0
+    states[0, FAIL] = 0
+    states[0, LONGEST] = size
+    used = 1  # slots from here on are free
+    low = 1  # slots below are taken
+    head, tail = 0, 1
+    while head < tail:
+        parent = queue[head]
+        head += 1
+        here = place[parent]
+        states[here, BASE] = 0
+        first = child[parent]
+        if first < 0:
+            continue
+        while low < used and states[low, CHECK] >= 0:
+            low += 1
+        slot = max(low, int(label[first]))
+        tries = 0
+        while True:
+            if tries >= 512:
+                slot = used + int(label[first])
+            base = slot - int(label[first])
+            node = first
+            fits = True
+            while node >= 0:
+                at = base + int(label[node])
+                if at == 0 or (at < used and states[at, CHECK] >= 0):
+                    fits = False
+                    break
+                node = sibling[node]
+            if fits:
+                break
+            slot += 1
+            tries += 1
+        if base + 512 > states.shape[0]:
+            larger = np.full((2 * states.shape[0] + 1024, 4), -1, np.int32)
+            larger[: states.shape[0]] = states
+            states = larger
+        states[here, BASE] = base
+        node = first
+        while node >= 0:
+            byte = int(label[node])
+            at = base + byte
+            states[at, CHECK] = here
+            place[node] = at
+            used = max(used, at + 1)
+            fail = 0
+            if here != 0:
+                state = states[here, FAIL]
+                while True:
+                    target = states[state, BASE] + byte
+                    if states[target, CHECK] == state:
+                        fail = target
+                        break
+                    if state == 0:
+                        break
+                    state = states[state, FAIL]
+            states[at, FAIL] = fail
+            states[at, LONGEST] = states[fail, LONGEST]
+            if piece[node] >= 0:
+                suffix[piece[node]] = states[fail, LONGEST]
+                states[at, LONGEST] = piece[node]
+            queue[tail] = node
+            tail += 1
+            node = sibling[node]
+    return states[: used + 256].copy(), suffix
+
+
+@kernel
+def _chains(suffix: Array, lengths: Array) -> tuple[Array, Array]:
+    size = lengths.size
+    starts = np.zeros(size + 2, np.int32)
+    for piece in range(size):
+        count = 0
+        link = piece
+        while link < size and lengths[link] > 0:
+            count += 1
+            link = suffix[link]
+        starts[piece + 1] = starts[piece] + count
+    starts[size + 1] = starts[size]
+    chains = np.zeros((max(1, starts[size]), 2), np.int32)
+    for piece in range(size):
+        link = piece
+        for entry in range(starts[piece], starts[piece + 1]):
+            chains[entry, PIECE] = link
+            chains[entry, LENGTH] = lengths[link]
+            link = suffix[link]
+    return chains, starts
+
+
+@kernel
+def longest_pieces(content: Array, offsets: Array, states: Array, keep_codes: bool) -> tuple[Array, Array, Array]:
+    """For each character of each text: the longest piece that ends with it, and, if wanted, its code point.
+
+    `content`: the texts' UTF-8, text b at offsets[b]:offsets[b + 1]. Returns longest (C,), codes (C,) or (0,), and
+    the texts' offsets in characters (B + 1,).
+    """
+    longest = np.empty(content.size, np.int32)
+    codes = np.empty(content.size if keep_codes else 0, np.uint32)
+    characters = np.zeros(offsets.size, np.int64)
+    count = 0
+    for text in range(offsets.size - 1):
+        state = 0
+        end = offsets[text + 1]
+        code = 0
+        for position in range(offsets[text], end):
+            byte = int(content[position])
+            while True:
+                target = states[state, BASE] + byte
+                if states[target, CHECK] == state:
+                    state = target
+                    break
+                if state == 0:
+                    break
+                state = states[state, FAIL]
+            if keep_codes:
+                if byte < 0x80:
+                    code = byte
+                elif byte < 0xC0:
+                    code = code << 6 | (byte & 0x3F)
+                elif byte < 0xE0:
+                    code = byte & 0x1F
+                elif byte < 0xF0:
+                    code = byte & 0x0F
+                else:
+                    code = byte & 0x07
+            if position + 1 == end or (content[position + 1] & 0xC0) != 0x80:
+                longest[count] = states[state, LONGEST]
+                if keep_codes:
+                    codes[count] = code
+                count += 1
+        characters[text + 1] = count
+    return longest[:count].copy(), codes[:count].copy(), characters

@@ -1,0 +1,91 @@
+"""SentencePiece `.model` files: read, written with other scores, and compared with the lattice's best path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sentencepiece
+from numpy.typing import NDArray
+
+from optok.errors import UserError
+from optok.files import write_bytes
+from optok.lattice import Vocabulary, best_path
+from optok.lattice.model import ModelProto, Piece, kind_of, proto, read_model, read_unigram, scores_of
+
+__all__ = [
+    "ModelProto",
+    "Piece",
+    "check_model",
+    "differing_lines",
+    "kind_of",
+    "read_model",
+    "read_unigram",
+    "scores_of",
+    "with_scores",
+    "write_scores",
+]
+
+PART = 10_000  # lines compared at a time
+NAMED = 20  # lines that a message names
+
+
+def with_scores(model: ModelProto, scores: NDArray[Any]) -> ModelProto:
+    """A copy of a unigram model with other scores, (P,): the same ids, types and normaliser.
+
+    A barred piece (−inf) becomes UNUSED, with the score of the lowest piece that is not; a score of −inf leaves
+    control, unknown and byte pieces as they are. Raises `UserError` where every NORMAL piece is barred.
+    """
+    changed = proto.ModelProto()
+    changed.CopyFrom(model)
+    values = np.asarray(scores, dtype=np.float32)
+    usable = np.array([piece.type == Piece.NORMAL for piece in model.pieces]) & (values > -np.inf)
+    if not usable.any():
+        raise UserError("the scores bar every normal piece: a model needs at least one")
+    lowest = values[usable].min()
+    for piece, score in zip(changed.pieces, values, strict=True):
+        if score > -np.inf:
+            piece.score = float(score)
+        elif piece.type in (Piece.NORMAL, Piece.USER_DEFINED):
+            piece.type = Piece.UNUSED
+            piece.score = float(lowest)
+    return changed
+
+
+def write_scores(source: Path, scores: NDArray[Any], target: Path) -> None:
+    """Writes the unigram model `source` with other scores (see `with_scores`) as `target`, and reads it back.
+
+    Raises `UserError` for scores of another length, NaN, or all barred.
+    """
+    checked = Vocabulary.load(source).checked(scores)
+    changed = with_scores(read_unigram(source), checked)
+    write_bytes(target, changed.SerializeToString())
+    if read_unigram(target) != changed:
+        raise UserError(f"{target} does not read back as it was written: write it again, on a sound disk")
+
+
+def differing_lines(path: Path, texts: Sequence[str]) -> list[int]:
+    """Which of the texts (from 0) stock SentencePiece segments otherwise than the lattice's best path."""
+    vocabulary = Vocabulary.load(path)
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    differing = []
+    for first in range(0, len(texts), PART):
+        part = list(texts[first : first + PART])
+        ours = best_path(vocabulary.lattices(part), vocabulary.scores).to_lists()
+        theirs = processor.encode(part, num_threads=1)
+        differing += [first + k for k, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
+    return differing
+
+
+def check_model(path: Path, texts: Sequence[str]) -> None:
+    """Raises `UserError`, saying which lines, unless stock SentencePiece segments every text as our best path does."""
+    differing = differing_lines(path, texts)
+    if differing:
+        named = ", ".join(str(line + 1) for line in differing[:NAMED])
+        more = f" and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
+        raise UserError(
+            f"{path}: SentencePiece segments {len(differing)} of {len(texts)} lines otherwise than the lattice "
+            f"(lines {named}{more}): do not use this model; report the lines"
+        )
