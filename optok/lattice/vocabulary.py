@@ -40,6 +40,8 @@ class Vocabulary:
         for number, piece in enumerate(self.pieces):
             if not isinstance(piece, str) or not piece:
                 raise UserError(f"piece {number} is {piece!r}: a piece is a string of at least one character")
+            if any("\ud800" <= character <= "\udfff" for character in piece):
+                raise UserError(f"piece {number}, {piece!r}, holds a lone surrogate: it is no Unicode text")
         if len(set(self.pieces)) != len(self.pieces):
             twice = next(piece for number, piece in enumerate(self.pieces) if piece in self.pieces[:number])
             raise UserError(f"the piece {twice!r} stands twice in the vocabulary: name each piece once")

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from optok.errors import UserError
 from optok.files import write_bytes
-from optok.lattice import Vocabulary, best_path
+from optok.lattice import Vocabulary
 from optok.lattice.model import ModelProto, Piece, kind_of, proto, read_model, read_unigram, scores_of
+from optok.tokenizers.equality import differing_best_paths
 
 __all__ = [
     "ModelProto",
     "Piece",
     "check_model",
-    "differing_lines",
     "kind_of",
     "read_model",
     "read_unigram",
@@ -28,7 +28,6 @@ __all__ = [
     "write_scores",
 ]
 
-PART = 10_000  # lines compared at a time
 NAMED = 20  # lines that a message names
 
 
@@ -66,22 +65,11 @@ def write_scores(source: Path, scores: NDArray[Any], target: Path) -> None:
         raise UserError(f"{target} does not read back as it was written: write it again, on a sound disk")
 
 
-def differing_lines(path: Path, texts: Sequence[str]) -> list[int]:
-    """Which of the texts (from 0) stock SentencePiece segments otherwise than the lattice's best path."""
-    vocabulary = Vocabulary.load(path)
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    differing = []
-    for first in range(0, len(texts), PART):
-        part = list(texts[first : first + PART])
-        ours = best_path(vocabulary.lattices(part), vocabulary.scores).to_lists()
-        theirs = processor.encode(part, num_threads=1)
-        differing += [first + k for k, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
-    return differing
-
-
 def check_model(path: Path, texts: Sequence[str]) -> None:
     """Raises `UserError`, saying which lines, unless stock SentencePiece segments every text as our best path does."""
-    differing = differing_lines(path, texts)
+    vocabulary = Vocabulary.load(path)
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    differing = differing_best_paths(vocabulary, processor, texts)
     if differing:
         named = ", ".join(str(line + 1) for line in differing[:NAMED])
         more = f" and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
