@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,11 @@ from optok.errors import UserError
 
 def archive_path(archive: str, data: Path) -> Path:
     """Where `fetch` puts a catalogue entry: `<data>/<first 16 digits of its SHA-256>-<file name>`."""
-    entry = find_archive(archive)
+    return entry_path(find_archive(archive), data)
+
+
+def entry_path(entry: Archive, data: Path) -> Path:
+    """`archive_path` of an entry that need not stand in the catalogue."""
     return data / f"{entry.sha256[:16]}-{entry.file}"
 
 
@@ -23,12 +28,16 @@ def fetch(archive: str, data: Path) -> Path:
     The user's pip settings (`PIP_INDEX_URL`, `PIP_PROXY`, pip.conf …) apply. Several processes that ask
     for one file fetch it once. Raises `UserError` where it cannot be had, or has another digest.
     """
-    from filelock import FileLock  # planning with `archive_path` needs neither of these
+    return fetch_entry(find_archive(archive), data)
+
+
+def fetch_entry(entry: Archive, data: Path) -> Path:
+    """`fetch` for an entry that need not stand in the catalogue."""
+    from filelock import FileLock  # planning with `archive_path` needs none of this
 
     from optok.files import sha256_of
 
-    entry = find_archive(archive)
-    path = archive_path(archive, data)
+    path = entry_path(entry, data)
     try:
         data.mkdir(parents=True, exist_ok=True)
         with FileLock(data / f".{path.name}.lock"):
@@ -49,6 +58,8 @@ def fetch(archive: str, data: Path) -> Path:
                 found = sha256_of(fetched)
                 if found != entry.sha256:
                     raise UserError(f"{entry.requirement} came with SHA-256 {found}. {_by_hand(entry, path)}")
+                with fetched.open("rb") as file:
+                    os.fsync(file.fileno())
                 fetched.replace(path)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -160,8 +160,10 @@ def placeholders(text: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for match in PLACEHOLDER.finditer(text):
         parts = match.groupdict()
-        kind = "<" if parts["tag"] else match.group(0)[0]
-        found[kind + (parts["name"] or parts["field"] or parts["variable"] or parts["tag"] or "").strip("{}")] += 1
+        whole = match.group(0)
+        kind = "<" if parts["tag"] else whole if whole == "%%" else whole[0]
+        name = parts["name"] or parts["field"] or parts["variable"] or parts["tag"] or ""
+        found[kind + name.strip("{}")] += 1
     return found
 
 

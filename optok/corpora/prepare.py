@@ -98,9 +98,12 @@ def _from_files(corpus: FilesCorpus, name: str, report: dict[str, Any]) -> dict[
         group = GROUP if corpus.train.group is not None else None
         made, dropped = split_pairs(table, codes, numbers, corpus.split_seed, group, name)
         splits.update(made)
+        left = table.height - dropped
         if group is not None:
-            counts.append({"step": "text_held_out", "dropped": dropped, "left": table.height - dropped})
-        counts += [{"step": f"held_out_{split}", "dropped": made[split].height, "left": None} for split in numbers]
+            counts.append({"step": "text_held_out", "dropped": dropped, "left": left})
+        for split in numbers:
+            left -= made[split].height
+            counts.append({"step": f"held_out_{split}", "dropped": 0, "moved": made[split].height, "left": left})
     splits["train"], cleaned = apply_steps(splits["train"], steps)
     report["steps"] = counts + cleaned
     for split, table in splits.items():
