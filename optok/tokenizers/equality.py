@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optok.lattice import Vocabulary, best_path, nbest
 
@@ -14,12 +15,15 @@ PART = 10_000  # texts compared at a time
 CUT_FROM = 60_000  # characters × N from which SentencePiece may shrink its agenda or fall back to its best path
 
 
-def differing_best_paths(vocabulary: Vocabulary, processor: Any, texts: Sequence[str]) -> list[int]:
-    """Which texts (from 0) SentencePiece segments otherwise than the best path."""
+def differing_best_paths(
+    vocabulary: Vocabulary, processor: Any, texts: Sequence[str], scores: NDArray[Any] | None = None
+) -> list[int]:
+    """Which texts (from 0) SentencePiece segments otherwise than the best path under `scores`, or the model's own."""
     differing = []
+    chosen = vocabulary.scores if scores is None else scores
     for first in range(0, len(texts), PART):
         part = list(texts[first : first + PART])
-        ours = best_path(vocabulary.lattices(part), vocabulary.scores).to_lists()
+        ours = best_path(vocabulary.lattices(part), chosen).to_lists()
         theirs = processor.encode(part, num_threads=1)
         differing += [first + k for k, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
     return differing

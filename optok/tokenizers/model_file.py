@@ -65,11 +65,14 @@ def write_scores(source: Path, scores: NDArray[Any], target: Path) -> None:
         raise UserError(f"{target} does not read back as it was written: write it again, on a sound disk")
 
 
-def check_model(path: Path, texts: Sequence[str]) -> None:
-    """Raises `UserError`, saying which lines, unless stock SentencePiece segments every text as our best path does."""
+def check_model(path: Path, texts: Sequence[str], scores: NDArray[Any] | None = None) -> None:
+    """Raises `UserError`, saying which lines, unless stock SentencePiece segments every text as our best path does.
+
+    `scores` (P,): those that the best path is found under; by default the model's own.
+    """
     vocabulary = Vocabulary.load(path)
     processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    differing = differing_best_paths(vocabulary, processor, texts)
+    differing = differing_best_paths(vocabulary, processor, texts, scores)
     if differing:
         named = ", ".join(str(line + 1) for line in differing[:NAMED])
         more = f" and {len(differing) - NAMED} more" if len(differing) > NAMED else ""
