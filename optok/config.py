@@ -45,6 +45,7 @@ def _per_language(value: Any) -> Any:
 Language = Annotated[str, AfterValidator(_language)]
 Name = Annotated[str, AfterValidator(_name)]
 Share = Annotated[float, Field(gt=0, le=1)]
+Coverage = Annotated[float, Field(ge=0.98, le=1)]  # SentencePiece takes no less
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -128,9 +129,9 @@ class Tokenizer(Part):
     size: Annotated[dict[str, Count], BeforeValidator(_per_language)] = Field(
         description="Vocabulary size: one number, or `{default: 2000, vi: 1200}`."
     )
-    coverage: Annotated[dict[str, Share], BeforeValidator(_per_language)] = Field(
+    coverage: Annotated[dict[str, Coverage], BeforeValidator(_per_language)] = Field(
         default={"default": 1.0},
-        description="Share of the text's characters that get a piece of their own: one number or per "
+        description="Share of the text's characters that get a piece of their own, 0.98 to 1: one number or per "
         "language. At 1.0 a small Chinese or Japanese vocabulary fills with rare characters; 0.9995 is usual there.",
     )
     soft_limit: bool = Field(
@@ -313,17 +314,20 @@ class Settings(Part):
     evaluation: Evaluation = Field(default=Evaluation(), description="The comparison.")
 
 
-def load(path: Path, overrides: dict[str, Any] | None = None) -> Settings:
-    """The settings in a YAML file, with `overrides` merged in key by key; raises `UserError`."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{path} does not exist") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not valid YAML: {error}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path} holds no settings (a mapping of keys is expected)")
-    return validate(merge(content, overrides or {}), str(path))
+def load(*paths: Path) -> Settings:
+    """The settings in YAML files, later ones merged into earlier ones key by key; raises `UserError`."""
+    merged: dict[str, Any] = {}
+    for path in paths:
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UserError(f"{path} does not exist") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise UserError(f"{path} is not valid YAML: {error}") from None
+        if not isinstance(content, dict):
+            raise UserError(f"{path} holds no settings (a mapping of keys is expected)")
+        merged = merge(merged, content)
+    return validate(merged, ", ".join(map(str, paths)))
 
 
 def merge(settings: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:

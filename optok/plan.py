@@ -60,6 +60,20 @@ def find_run(settings: Settings, corpus: str, direction: str, system: str, seed:
     return Run(corpus, direction, system, seed)
 
 
+def find_corpus(settings: Settings, name: str) -> Corpus:
+    """The corpus of that id; raises `UserError` with the nearest valid one."""
+    if name not in settings.corpora:
+        raise UserError(f"unknown corpus {name!r}: {nearest(name, settings.corpora)}")
+    return settings.corpora[name]
+
+
+def find_tokenizer(settings: Settings, name: str) -> str:
+    """The name itself; raises `UserError` with the nearest valid one."""
+    if name not in settings.tokenizers:
+        raise UserError(f"unknown tokenizer {name!r}: {nearest(name, settings.tokenizers)}")
+    return name
+
+
 def languages(direction: str) -> tuple[str, str]:
     """Source and target language code of a direction: `en-zh_CN` → `en`, `zh_CN`."""
     source, _, target = direction.partition("-")

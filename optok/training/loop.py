@@ -40,8 +40,10 @@ class Loss:
 class Task(Protocol):
     """What a task is to the loop."""
 
-    model: nn.Module
     selection: str  # the metric of `validate` that chooses the checkpoint; higher is better
+
+    @property
+    def model(self) -> nn.Module: ...
 
     def cut(self, items: Items, epoch: int) -> Any:
         """The batch of these items, as the tokenizers cut them in this epoch."""

@@ -67,7 +67,7 @@ class TranslationTask:
     def __init__(
         self, model: Transformer, source: Side, target: Side, validation: Validation, smoothing: float, device: str
     ) -> None:
-        self.model = model.to(device)
+        self.model: Transformer = model.to(device)
         self._source, self._target = source, target
         self._validation = validation
         self._smoothing, self._device = smoothing, device

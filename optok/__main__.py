@@ -1,0 +1,5 @@
+"""`python -m optok` is the `optok` command."""
+
+from optok.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Scores, significance and the table of a benchmark."""

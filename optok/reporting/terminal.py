@@ -1,0 +1,33 @@
+"""The table in a terminal, and where the rest lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from optok.evaluation.table import grid
+
+
+def print_table(table: pl.DataFrame, results: Path) -> None:
+    """A row a direction, a column a system; then the paths of everything else."""
+    head, rows = grid(table)
+    shown = Table(title="BLEU / chrF2 on the test split; * the best BLEU of a direction")
+    for name in head:
+        shown.add_column(name)
+    for cells in rows:
+        shown.add_row(*cells)
+    console = Console()
+    console.print(shown)
+    done = table.filter(pl.col("status") == "ok").height
+    console.print(f"{done} of {table.height} runs are done.", highlight=False)
+    for path, what in (("table.csv", "a row a run"), ("table.md", "this table, with signatures")):
+        console.print(f"  {results / path}: {what}", highlight=False, soft_wrap=True)
+    console.print(
+        f"  {results}/<corpus>/<direction>/<system>/seed<k>/: translator, export, hypotheses, scores, run log",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
