@@ -1,9 +1,19 @@
 # Two commands do all the set-up: `make demo` and `make test`, in one .venv.
 PYTHON ?= python3
 PIP_ARGS ?=
+SNAKEMAKE_ARGS ?=
+CORES ?= all
 BIN := .venv/bin
 
-.PHONY: test lint lock
+.PHONY: demo quick test lint lock
+
+demo: .venv/stamp  ## the main job: eight directions, from nothing to a table
+	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete $(SNAKEMAKE_ARGS)
+	@$(BIN)/optok table --configfile config/config.yaml --print
+
+quick: .venv/stamp  ## one direction, its systems, into results-quick/
+	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/config.yaml config/quick.yaml $(SNAKEMAKE_ARGS)
+	@$(BIN)/optok table --configfile config/config.yaml --configfile config/quick.yaml --print
 
 .venv/stamp: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

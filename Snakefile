@@ -1,0 +1,23 @@
+# optok: how much does a tokenizer cost a translation system?  `snakemake --cores N`, or see README.md.
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+if not workflow.overwrite_configfiles:
+
+    configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/tokenizers.smk"
+include: "workflow/rules/training.smk"
+include: "workflow/rules/postprocessing.smk"
+include: "workflow/rules/evaluation.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        TABLE_FILES,

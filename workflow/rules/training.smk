@@ -1,0 +1,38 @@
+# Systems that are trained: a translator from a corpus and its tokenizers.
+
+
+def tokenizer_files(wildcards):
+    """The tokenizers of both sides, source first."""
+    tokenizer = SETTINGS.systems[wildcards.system].tokenizer
+    folder = RESULTS / wildcards.corpus / "tokenizers" / tokenizer
+    return [folder / f"{language}.model" for language in plan.languages(wildcards.direction)]
+
+
+rule train:
+    input:
+        train=RESULTS / "{corpus}/corpus/train.parquet",
+        valid=RESULTS / "{corpus}/corpus/valid.parquet",
+        report=RESULTS / "{corpus}/corpus/report.json",
+        tokenizers=tokenizer_files,
+    output:
+        [RESULTS / RUN / "translator" / name for name in plan.TRANSLATOR_FILES],
+        run=RESULTS / RUN / "run.json",
+    log:
+        RESULTS / "logs/train" / f"{RUN}.log",
+    benchmark:
+        RESULTS / "benchmarks/train" / f"{RUN}.tsv"
+    wildcard_constraints:
+        system=systems_of("train"),
+    threads: SETTINGS.training.threads
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+        gpu=1,
+    params:
+        settings=lambda wildcards: as_json(plan.train_settings(SETTINGS, run_of(wildcards))),
+        corpus=lambda wildcards, input: Path(input.train).parent,
+        tokenizers=lambda wildcards, input: Path(input.tokenizers[0]).parent,
+        folder=lambda wildcards, output: Path(output.run).parent,
+    shell:
+        "{OPTOK} train --settings {params.settings:q} --name {wildcards.system} --corpus {params.corpus:q}"
+        " --tokenizers {params.tokenizers:q} --output {params.folder:q} 2>&1 | tee {log:q}"
