@@ -1,0 +1,1 @@
+"""The commands behind `optok`: what each takes, and what it prints."""
