@@ -51,8 +51,9 @@ def main() -> None:
         print(f"optok: error: {error}; mend it and run the stage again, it goes on", file=sys.stderr)
         sys.exit(2)
     except Exception as error:
-        # Usage errors of the command line carry their own one-line message.
+        # Usage errors of the command line carry their own one-line message; a bare `optok` has shown its help.
         if hasattr(error, "format_message"):
-            print(f"optok: error: {error.format_message()}", file=sys.stderr)
+            if message := error.format_message():
+                print(f"optok: error: {message}", file=sys.stderr)
             sys.exit(2)
         raise

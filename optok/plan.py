@@ -16,6 +16,7 @@ from optok.consistency import chain_of_bases
 from optok.errors import UserError, nearest
 
 TRANSLATOR_FILES = ("config.json", "model.safetensors", "source.model", "target.model")
+RUN_FORMAT = 1  # of run.json
 TABLE_FILES = ("table.csv", "table.md")
 
 
@@ -161,6 +162,7 @@ def table_settings(settings: Settings) -> dict[str, Any]:
         "corpora": {name: corpus.directions for name, corpus in settings.corpora.items()},
         "systems": list(settings.systems),
         "seeds": settings.seeds,
+        "decoding": settings.decoding.model_dump(),
     }
 
 

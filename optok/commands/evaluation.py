@@ -17,6 +17,15 @@ class _Translate(Stage):
     decoding: config.Decoding
 
 
+class _Table(Stage):
+    task: str
+    baseline: str
+    corpora: dict[str, list[str]]
+    systems: list[str]
+    seeds: list[int]
+    decoding: config.Decoding
+
+
 def translate(
     export: Annotated[Path | None, typer.Option(help="An export.")] = None,
     settings: Settings = None,
@@ -35,7 +44,7 @@ def translate(
     decoder = Decoder(needed(export, "--export", "translate"), threads, device)
     translated = decoder.translate(lines, decoding, Progress("translate", len(lines), "lines"))
     if output is None:
-        sys.stdout.write("".join(line + "\n" for line in translated))
+        sys.stdout.buffer.write("".join(line + "\n" for line in translated).encode("utf-8"))
     else:
         write_lines(output, translated)
 
@@ -73,16 +82,15 @@ def table(
     show: Annotated[bool, typer.Option("--print", help="Print the table too.")] = False,
 ) -> None:
     """Make the table of a benchmark from what its results folder holds."""
-    from optok.evaluation.table import build_table, write_table
+    from optok.evaluation.table import build_table, heading, write_table
     from optok.reporting.terminal import print_table
 
     if settings is None:
         configured = configured_by(configfile, "table")
-        planned, results = plan.table_settings(configured), results or Path(configured.results)
-    else:
-        planned = json.loads(settings)
+        settings, results = json.dumps(plan.table_settings(configured)), results or Path(configured.results)
+    planned = read_slice(_Table, settings).model_dump()
     folder = needed(results, "--results", "table")
     built = build_table(folder, planned)
-    write_table(built, folder)
+    write_table(built, folder, planned)
     if show:
-        print_table(built, folder)
+        print_table(built, folder, heading(planned))

@@ -9,10 +9,12 @@ from typing import Any
 import polars as pl
 
 from optok.errors import UserError
+from optok.evaluation.score import FORMAT as SCORES_FORMAT
 from optok.files import read_json, write_text
-from optok.plan import Run, planned_runs
+from optok.plan import RUN_FORMAT, Run, planned_runs
 
 SCORES = ("bleu", "chrf", "chrfpp", "ter")
+SHOWN = {"bleu": "BLEU", "chrf": "chrF2"}  # in the wide table
 COLUMNS: dict[str, Any] = {
     "task": pl.String, "corpus": pl.String, "direction": pl.String, "system": pl.String, "seed": pl.Int64,
     **dict.fromkeys(SCORES, pl.Float64),
@@ -35,7 +37,7 @@ def _row(results: Path, run: Run, task: str) -> dict[str, Any]:
     row |= {"task": task, "corpus": run.corpus, "direction": run.direction, "system": run.system, "seed": run.seed}
     row |= {"status": "ok", "reason": ""}
     try:
-        scores, record = read_json(folder / "scores.json"), read_json(folder / "run.json")
+        scores, record = _of_format(folder / "scores.json", SCORES_FORMAT), _of_format(folder / "run.json", RUN_FORMAT)
     except UserError as error:
         failed = _last_words(results, run)
         status = ("failed", failed) if failed else ("missing", str(error))
@@ -46,6 +48,13 @@ def _row(results: Path, run: Run, task: str) -> dict[str, Any]:
     for side in ("source", "target"):
         row[f"pieces_{side}"] = record["tokenizers"][side]["pieces"]
     return row | {"updates": record["updates"], "train_seconds": record["train_seconds"]}
+
+
+def _of_format(path: Path, number: int) -> dict[str, Any]:
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("format") != number:
+        raise UserError(f"{path} is of another format than {number}: delete it and run its stage again")
+    return content
 
 
 def _last_words(results: Path, run: Run) -> str | None:
@@ -59,10 +68,29 @@ def _last_words(results: Path, run: Run) -> str | None:
     return None
 
 
-def write_table(table: pl.DataFrame, results: Path) -> None:
+def write_table(table: pl.DataFrame, results: Path, planned: dict[str, Any]) -> None:
     """`table.csv` and `table.md` in the results folder."""
     write_text(results / "table.csv", table.write_csv(float_precision=4))
-    write_text(results / "table.md", markdown(table))
+    write_text(results / "table.md", markdown(table, heading(planned), signatures(table, results)))
+
+
+def heading(planned: dict[str, Any]) -> str:
+    """What a table shows, and of which split and search: a score without them cannot be compared."""
+    decoding = planned["decoding"]
+    return (
+        f"BLEU / chrF2 on the test split, beam {decoding['beam']}, length penalty {decoding['length_penalty']:g}; "
+        "* marks the best BLEU of a direction"
+    )
+
+
+def signatures(table: pl.DataFrame, results: Path) -> list[str]:
+    """sacreBLEU's signatures of what the table shows, each once, as its own command line writes them."""
+    found: dict[str, None] = {}
+    for row in table.filter(pl.col("status") == "ok").iter_rows(named=True):
+        run = Run(row["corpus"], row["direction"], row["system"], row["seed"])
+        signed = read_json(results / run.folder / "scores.json")["signatures"]
+        found |= dict.fromkeys(f"{name}|{signed[key]}" for key, name in SHOWN.items())
+    return sorted(found)
 
 
 def cell(runs: pl.DataFrame) -> str:
@@ -71,7 +99,7 @@ def cell(runs: pl.DataFrame) -> str:
     if done.is_empty():
         return " ".join(sorted(set(runs["status"])))
     shown = []
-    for name in ("bleu", "chrf"):
+    for name in SHOWN:
         values = done[name].to_list()
         spread = f" ± {stdev(values):.1f}" if len(values) > 1 else ""
         shown.append(f"{mean(values):.1f}{spread}")
@@ -94,17 +122,15 @@ def grid(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
     return ["corpus", "direction", *systems], rows
 
 
-def markdown(table: pl.DataFrame) -> str:
-    """The wide table, with what it says and how it was scored."""
+def markdown(table: pl.DataFrame, title: str, signed: list[str]) -> str:
+    """The wide table under its heading and signatures, and why runs are not in it."""
     head, rows = grid(table)
     lines = [
-        "BLEU / chrF2 on the test split (beam search); * marks the best BLEU of a direction.",
+        f"{title}. Signatures of sacreBLEU: {', '.join(f'`{signature}`' for signature in signed) or 'none yet'}.",
         "",
         *("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *rows]),
         "",
     ]
-    signatures = table["signature"].drop_nulls().unique(maintain_order=True).to_list()
-    lines += [f"- sacreBLEU signature: `{signature}`" for signature in signatures]
     bad = table.filter(pl.col("status") != "ok")
     lines += [
         f"- {row['corpus']} {row['direction']} {row['system']} seed {row['seed']}: {row['status']}, {row['reason']}"

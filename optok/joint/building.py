@@ -23,7 +23,7 @@ from optok.corpora.store import read_report, read_split
 from optok.errors import UserError
 from optok.evaluation.score import bleu
 from optok.files import digest_of, sha256_of, write_json
-from optok.plan import languages
+from optok.plan import RUN_FORMAT, languages
 from optok.tokenizers.model_file import check_model, kind_of, read_model, write_scores
 from optok.training.batching import Batches
 from optok.translation.export import pieces_of
@@ -33,7 +33,6 @@ from optok.translation.transformer import Transformer
 from optok.translation.translator import SIDES, Translator
 from optok.versions import machine, versions
 
-RUN_FORMAT = 1
 WHITESPACE = re.compile(r"\s+")
 
 
@@ -69,6 +68,10 @@ class Text:
             {side: splits[split][code].to_list() for side, code in codes.items()} for split in ("train", "valid")
         )
         return cls(train, valid, codes["target"], read_report(corpus)["digest"])
+
+    def lines(self, side: str) -> list[str]:
+        """Every line of a side: what a changed tokenizer is checked on."""
+        return self.train[side] + self.valid[side]
 
     def batches(self, settings: Training, seed: int) -> Batches:
         """The same for every system: from characters of the text, normalised without regard to a tokenizer."""

@@ -53,7 +53,7 @@ def tokenizer_terms(candidates: Candidates, losses: Floats, sentence_weights: Fl
     weights = candidates.weights()
     q = np.where(mask, losses, 0.0)
     mean = (weights * q).sum(axis=1)
-    lengths = np.where(mask, candidates.edges, 1)
+    lengths = np.maximum(candidates.edges, 1)  # a text that normalises to nothing has one path, of no edge
     log_probabilities = np.where(mask, candidates.log_probabilities, 0.0)
     language_model = (weights * -log_probabilities / lengths).sum(axis=1)
     per_count = weights * (q - mean[:, None]) - mu * weights / lengths

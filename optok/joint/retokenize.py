@@ -108,7 +108,7 @@ def retokenize_system(
         output / "checkpoints" / own_hash,
         progress or Progress(f"retokenize {system}", details.updates, "updates"),
     )
-    with written_model(models["source"], selected.scores.numpy(), text.train["source"]) as learned:
+    with written_model(models["source"], selected.scores.numpy(), text.lines("source")) as learned:
         result = Translator(translator.sizes, translator.alpha, translator.weights, {**models, "source": learned})
         folders.write(output / "translator", result)
     recorded = {side: tokenizer_record(output / "translator", side, models[side], side == "source") for side in SIDES}

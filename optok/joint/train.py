@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from optok.config import Architecture, Joint, Part, Sampling, Training
+from optok.errors import UserError
 from optok.joint.building import (
     Cost,
     RunSettings,
@@ -58,6 +59,7 @@ def train_system(
     """
     started = now()
     training = settings.training
+    _check(settings, system)
     device = device_of(training.device)
     torch.set_num_threads(training.threads)
     text = Text.read(corpus, settings.direction)
@@ -84,7 +86,7 @@ def train_system(
     with ExitStack() as written:
         finished = dict(models)
         for side, scores in chosen.learned.items():
-            finished[side] = written.enter_context(written_model(models[side], scores.numpy(), text.train[side]))
+            finished[side] = written.enter_context(written_model(models[side], scores.numpy(), text.lines(side)))
         translator = Translator(settings.architecture, alpha, weights, finished)
         folders.write(output / "translator", translator)
     recorded = {
@@ -92,6 +94,20 @@ def train_system(
     }
     cost = Cost(training.updates, chosen.update, chosen.seconds, started, device, training.threads)
     return write_run(output, system, "train", settings, (own_hash, None), text.digest, recorded, translator, cost)
+
+
+def _check(settings: TrainSettings, system: str) -> None:
+    """What a configuration has been checked for already, for settings that are given by hand."""
+    joint = settings.system.joint
+    if joint is None:
+        return
+    if settings.system.sampling is None:
+        raise UserError(f"system {system}: 'joint' needs 'sampling': the translator learns from sampled segmentations")
+    if joint.start_after >= settings.training.updates:
+        raise UserError(
+            f"system {system}: joint.start_after is {joint.start_after}, but training ends after "
+            f"{settings.training.updates} updates (training.updates): the tokenizers would never learn"
+        )
 
 
 def _cutter(settings: TrainSettings, side: str, model: Path, texts: list[str]) -> FixedCutter | LatticeCutter:

@@ -26,7 +26,7 @@ class RestrictSettings(RunSettings):
 def restrict_system(settings: RestrictSettings, system: str, base: Path, corpus: Path, output: Path) -> dict[str, Any]:
     """Restricts the run in folder `base`; writes the run in `output` and returns its record.
 
-    Both tokenizers are checked on the whole training text: stock SentencePiece must segment as the lattice does.
+    Both tokenizers are checked on training and validation text: stock SentencePiece must segment as the lattice does.
     """
     started = now()
     translator = folders.read(base / "translator")
@@ -39,7 +39,7 @@ def restrict_system(settings: RestrictSettings, system: str, base: Path, corpus:
         smaller = {side: Path(folder) / f"{side}.model" for side in SIDES}
         for side in SIDES:
             smaller[side].write_bytes(sliced_model(models[side], stays[side]).SerializeToString())
-            check_model(smaller[side], text.train[side])
+            check_model(smaller[side], text.lines(side))
         weights = sliced_weights(translator.weights, stays)
         result = Translator(translator.sizes, translator.alpha, weights, smaller)
         folders.write(output / "translator", result)

@@ -52,8 +52,14 @@ def write(folder: Path, translator: Translator) -> dict[str, str]:
     """Writes the folder; returns the tokenizers' digests by side."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").unlink(missing_ok=True)
-    with atomic_path(folder / "model.safetensors") as temporary:
-        save_file(dict(translator.weights), temporary)
+    try:
+        with atomic_path(folder / "model.safetensors") as temporary:
+            save_file(dict(translator.weights), temporary)
+    except SafetensorError as error:
+        raise UserError(
+            f"{folder / 'model.safetensors'} could not be written ({error}): make room and run the stage again, "
+            "it goes on"
+        ) from None
     for side in SIDES:
         write_bytes(folder / f"{side}.model", translator.models[side].read_bytes())
     digests = {side: sha256_of(folder / f"{side}.model") for side in SIDES}

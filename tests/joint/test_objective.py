@@ -66,6 +66,20 @@ def test_one_segmentation_contributes_through_the_language_model_only():
     assert not terms.gradient.any()
 
 
+def test_a_text_that_normalises_to_nothing_adds_nothing():
+    ids = np.array([[[-1], [-1]], [[3], [4]]], np.int32)
+    mask = np.array([[True, False], [True, True]])
+    both = Candidates(ids, np.array([[0, 0], [1, 1]]), np.array([[0.0, -np.inf], [-1.0, -2.0]]), mask)
+    alone = Candidates(ids[1:], both.edges[1:], both.log_probabilities[1:], mask[1:])
+    losses = np.array([[0.0, 0.0], [3.0, 5.0]])
+    terms, expected = (
+        tokenizer_terms(candidates, part, np.ones(len(part)), 0.5, PIECES)
+        for candidates, part in ((both, losses), (alone, losses[1:]))
+    )
+    assert (terms.loss, terms.language_model) == (expected.loss, expected.language_model)
+    assert np.array_equal(terms.gradient, expected.gradient)
+
+
 def test_a_loss_that_is_not_finite_is_refused():
     ids = np.array([[[3]]], np.int32)
     candidates = Candidates(ids, np.array([[1]]), np.array([[-4.0]]), np.array([[True]]))
