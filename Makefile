@@ -12,8 +12,8 @@ demo: .venv/stamp  ## the main job: eight directions, from nothing to a table
 	@$(BIN)/optok table --configfile config/config.yaml --print
 
 quick: .venv/stamp  ## one direction, its systems, into results-quick/
-	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/config.yaml config/quick.yaml $(SNAKEMAKE_ARGS)
-	@$(BIN)/optok table --configfile config/config.yaml --configfile config/quick.yaml --print
+	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/quick.yaml $(SNAKEMAKE_ARGS)
+	@$(BIN)/optok table --configfile config/quick.yaml --print
 
 .venv/stamp: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -127,11 +127,10 @@ class Transformer(nn.Module):
         self._initialise()
 
     def _initialise(self) -> None:
+        # Projections keep torch's own start, uniform within ±1/√fan-in: on small data it learns faster than Glorot's.
         for name, parameter in self.named_parameters():
             if "embedding" in name:
                 nn.init.normal_(parameter, std=self.sizes.width**-0.5)
-            elif parameter.dim() == 2:
-                nn.init.xavier_uniform_(parameter)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
 
