@@ -5,9 +5,11 @@
     best_path(lattices, vocabulary.scores).to_lists()
 
 Every operation takes a batch of lattices and scores over the pieces; scores may change, the lattices stay.
+`Merges` is the same for BPE models: SentencePiece's segmentation, and dropout.
 """
 
 from optok.lattice.best_path import best_path
+from optok.lattice.merges import Merges
 from optok.lattice.nbest import nbest
 from optok.lattice.paths import NBest, Paths
 from optok.lattice.sampling import sample
@@ -17,6 +19,7 @@ from optok.lattice.vocabulary import Lattices, Vocabulary
 __all__ = [
     "Counts",
     "Lattices",
+    "Merges",
     "NBest",
     "Paths",
     "Vocabulary",

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optok.lattice.compiling import kernel
-
-Array = NDArray[Any]
+from optok.lattice.compiling import Array, kernel
+from optok.lattice.texts import MARK, marked
 
 PIECE, LENGTH = 0, 1  # columns of `Automaton.chains`
 BASE, CHECK, FAIL, LONGEST = 0, 1, 2, 3  # columns of `Automaton.states`
@@ -38,15 +35,15 @@ class Automaton:
     starts: Array
 
     @classmethod
-    def build(cls, pieces: Sequence[tuple[bytes, int]], size: int) -> Automaton:
-        """`pieces`: the UTF-8 of each piece that may have edges, and its id below `size`; all different."""
-        ordered = sorted(pieces)
+    def build(cls, pieces: Sequence[tuple[str, int]], size: int) -> Automaton:
+        """`pieces`: the pieces that may have edges, and their ids below `size`; all different."""
+        ordered = sorted((marked(piece.encode()), number, len(piece)) for piece, number in pieces)
         offsets = np.zeros(len(ordered) + 1, dtype=np.int64)
-        np.cumsum([len(piece) for piece, _ in ordered], out=offsets[1:])
-        content = np.frombuffer(b"".join(piece for piece, _ in ordered), dtype=np.uint8)
-        ids = np.array([number for _, number in ordered], dtype=np.int32)
+        np.cumsum([len(piece) for piece, _, _ in ordered], out=offsets[1:])
+        content = np.frombuffer(b"".join(piece for piece, _, _ in ordered), dtype=np.uint8)
+        ids = np.array([number for _, number, _ in ordered], dtype=np.int32)
         lengths = np.zeros(size, dtype=np.int32)
-        lengths[ids] = [len(piece.decode("utf-8")) for piece, _ in ordered]
+        lengths[ids] = [length for _, _, length in ordered]
         states, suffix = _states(*_tree(content, offsets, ids), size)
         chains, starts = _chains(suffix, lengths)
         return cls(states=states, chains=chains, starts=starts)
@@ -189,12 +186,13 @@ def _chains(suffix: Array, lengths: Array) -> tuple[Array, Array]:
 def longest_pieces(content: Array, offsets: Array, states: Array, keep_codes: bool) -> tuple[Array, Array, Array]:
     """For each character of each text: the longest piece that ends with it, and, if wanted, its code point.
 
-    `content`: the texts' UTF-8, text b at offsets[b]:offsets[b + 1]. Returns longest (C,), codes (C,) or (0,), and
-    the texts' offsets in characters (B + 1,).
+    `content`: the texts' UTF-8 with ▁ as one byte, text b at offsets[b]:offsets[b + 1]. Returns
+    longest (C,), codes (C,) or (0,), and the texts' offsets in characters (B + 1,).
     """
     longest = np.empty(content.size, np.int32)
     codes = np.empty(content.size if keep_codes else 0, np.uint32)
     characters = np.zeros(offsets.size, np.int64)
+    rows = states.reshape(-1)
     count = 0
     for text in range(offsets.size - 1):
         state = 0
@@ -203,16 +201,18 @@ def longest_pieces(content: Array, offsets: Array, states: Array, keep_codes: bo
         for position in range(offsets[text], end):
             byte = int(content[position])
             while True:
-                target = states[state, BASE] + byte
-                if states[target, CHECK] == state:
+                target = rows[4 * state + BASE] + byte
+                if rows[4 * target + CHECK] == state:
                     state = target
                     break
                 if state == 0:
                     break
-                state = states[state, FAIL]
+                state = rows[4 * state + FAIL]
             if keep_codes:
                 if byte < 0x80:
                     code = byte
+                elif byte == MARK:
+                    code = 0x2581
                 elif byte < 0xC0:
                     code = code << 6 | (byte & 0x3F)
                 elif byte < 0xE0:
@@ -222,7 +222,7 @@ def longest_pieces(content: Array, offsets: Array, states: Array, keep_codes: bo
                 else:
                     code = byte & 0x07
             if position + 1 == end or (content[position + 1] & 0xC0) != 0x80:
-                longest[count] = states[state, LONGEST]
+                longest[count] = rows[4 * state + LONGEST]
                 if keep_codes:
                     codes[count] = code
                 count += 1

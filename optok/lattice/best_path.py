@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optok.lattice.automaton import Array
 from optok.lattice.batches import in_parts
-from optok.lattice.compiling import kernel
+from optok.lattice.compiling import Array, kernel
 from optok.lattice.paths import Paths, joined, write_path
 from optok.lattice.vocabulary import Lattices
 
 REBASE = np.float32(100000.0)  # SentencePiece subtracts a value beyond this, so that float32 stays exact enough
 
 
-def best_path(lattices: Lattices, scores: NDArray[Any], threads: int = 1) -> Paths:
+def best_path(lattices: Lattices, scores: NDArray[Any], threads: int = 1, merge_unknown: bool = True) -> Paths:
     """The segmentation that SentencePiece's `Encode` gives, of each text.
 
-    `scores` (P,): log p of every piece, −inf bars it. Raises `UserError` for scores of another length or NaN.
+    `scores` (P,): log p of every piece, −inf bars it. `merge_unknown`: whether a run of
+    unknown characters is one <unk>, as in SentencePiece, or one a character. Raises `UserError` for scores of another
+    length or NaN.
     """
     vocabulary = lattices.vocabulary
     edge_scores, unknown = vocabulary.edge_scores(scores, best_path=True)
@@ -36,6 +37,7 @@ def best_path(lattices: Lattices, scores: NDArray[Any], threads: int = 1) -> Pat
             unknown,
             vocabulary.unk_id,
             vocabulary.byte_ids,
+            merge_unknown,
         )
 
     parts = in_parts(part, lattices, threads)
@@ -53,6 +55,7 @@ def _best_paths(
     unknown: Any,
     unk_id: int,
     byte_ids: Array,
+    merge_unknown: bool,
 ) -> tuple[Array, Array]:
     """METHOD's best path: into each position, over its edges by ascending start, a strictly greater value wins."""
     texts = offsets.size - 1
@@ -106,7 +109,7 @@ def _best_paths(
             end -= 1 if back[end] < 0 else chains[back[end], 1]
             steps += 1
         before = size
-        size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, output, size)
+        size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, merge_unknown, output, size)
         lengths[text] = size - before
     return output[:size].copy(), lengths
 

@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 import numba
 import platformdirs
 from numba.core import config as numba_config
+from numpy.typing import NDArray
 
+Array = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 config: Any = numba_config  # its settings are made at run time

@@ -50,6 +50,15 @@ def read_unigram(path: Path) -> ModelProto:
     return model
 
 
+def read_bpe(path: Path) -> ModelProto:
+    """A BPE model; `UserError` for every other kind."""
+    model = read_model(path)
+    kind = kind_of(model)
+    if kind != "bpe":
+        raise UserError(f"{path} is a {kind} model; this needs a BPE model, whose pieces have ranks")
+    return model
+
+
 def scores_of(model: ModelProto) -> NDArray[np.float32]:
     """The stored score of every piece, by id."""
     return np.array([piece.score for piece in model.pieces], dtype=np.float32)

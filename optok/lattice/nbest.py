@@ -1,8 +1,10 @@
-"""The N best paths, exactly, found lazily (L. Huang and D. Chiang, Better k-best parsing, 2005, algorithm 3).
+"""The N best paths, exactly, as the best path with a few other edges.
 
-A forward pass finds the best value of every position. A second or later value is found only where a path asks
-for it: it is the best among the next values of the edges into the position, and since the last one was taken
-only the edge that gave it has a new next value.
+A forward pass finds the best value of every position and its last edge; these edges are a tree, whose every path is
+the best to where it leads. Any other path leaves the tree at some edges, and loses at each the difference of two
+known numbers. So the paths form a tree too: a path's children take one more other edge, before all those it has
+taken, and a queue of the best N seen so far gives one path after the other (D. Eppstein, Finding the k shortest
+paths, 1998, without his heaps, which would only pay for a larger N).
 """
 
 from __future__ import annotations
@@ -13,21 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optok.errors import UserError
-from optok.lattice.automaton import Array
 from optok.lattice.batches import in_parts
-from optok.lattice.compiling import kernel
+from optok.lattice.compiling import Array, kernel
 from optok.lattice.paths import NBest, joined, write_path
 from optok.lattice.vocabulary import Lattices
 
-ENTRY, RANK = 0, 1  # columns of a found path into a position: its last edge, and the rank of what precedes it
-FOUND, PENDING, OVER = 0, 1, 2  # of a position: paths found, the edge taken last, whether there are no more
+PARENT, POSITION, ENTRY, DEPTH = 0, 1, 2, 3  # columns of a path: its parent, where it leaves it, by which edge
 
 
-def nbest(lattices: Lattices, scores: NDArray[Any], n: int, threads: int = 1) -> NBest:
+def nbest(lattices: Lattices, scores: NDArray[Any], n: int, threads: int = 1, merge_unknown: bool = True) -> NBest:
     """The `n` segmentations of highest log p, descending; float64 sums of the float32 scores.
 
     Equal ones stand in the order of their last edge's start, then of the rank of what precedes it; so a larger `n`
-    only appends. Raises `UserError` for n < 1, and for scores of another length or NaN.
+    only appends. `merge_unknown`: whether a run of unknown characters is one <unk>, or one a character. Raises
+    `UserError` for n < 1, and for scores of another length or NaN.
     """
     if n < 1:
         raise UserError(f"n is {n}: ask for 1 segmentation or more")
@@ -47,6 +48,7 @@ def nbest(lattices: Lattices, scores: NDArray[Any], n: int, threads: int = 1) ->
             vocabulary.unk_id,
             vocabulary.byte_ids,
             int(n),
+            merge_unknown,
         )
 
     parts = in_parts(part, lattices, threads)
@@ -99,6 +101,7 @@ def _nbest(
     unk_id: int,
     byte_ids: Array,
     n: int,
+    merge_unknown: bool,
 ) -> tuple[Array, Array, Array, Array, Array]:
     texts = offsets.size - 1
     widest = 0
@@ -106,137 +109,190 @@ def _nbest(
         widest = max(widest, offsets[text + 1] - offsets[text])
     values = np.empty(widest + 1, np.float64)
     back = np.empty(widest + 1, np.int32)
-    stack = np.empty(widest + 1, np.int32)
+    gaps = np.empty(widest + 1, np.float64)  # what the best other edge into a position loses; −1: not known yet
     path = np.empty(widest, np.int32)
-    slots = np.full(widest + 1, -1, np.int32)  # where a position's later paths are kept
-    positions = np.empty(widest + 1, np.int32)  # and back
-    edges_at_most = 1
-    for piece in range(starts.size - 1):
-        edges_at_most = max(edges_at_most, starts[piece + 1] - starts[piece] + 1)
-    capacity = 256
-    state = np.empty((capacity, 3), np.int32)
-    ranks = np.empty((capacity, edges_at_most), np.int32)  # each edge's next; −1: none
-    found = np.empty((capacity, n, 2), np.int32)
-    found_values = np.empty((capacity, n), np.float64)
+    paths = np.empty((2 * n + 1, 4), np.int32)  # those taken and those in the queue
+    totals = np.empty(2 * n + 1, np.float64)
+    queue = np.empty(n + 1, np.int32)  # paths, the best first
+    taken = np.empty(n, np.int32)
+    free = np.empty(2 * n + 1, np.int32)
+    line = np.empty(n, np.int32)
     width = 4 if byte_ids.size else 1
     output = np.empty(4 * widest + 1024, np.int32)
     lengths = np.zeros((texts, n), np.int64)
     edges = np.zeros((texts, n), np.int64)
     log_probabilities = np.full((texts, n), -np.inf)
     mask = np.zeros((texts, n), np.bool_)
-    lowest = np.float32(-np.inf)
     size = 0
     for text in range(texts):
         begin = offsets[text]
         count = offsets[text + 1] - begin
         best_values(longest, begin, count, chains, starts, scores, unknown, values, back)
-        used = 0
+        gaps[: count + 1] = -1.0
+        for slot in range(2 * n + 1):
+            free[slot] = slot
+        paths[0, PARENT], paths[0, POSITION], paths[0, ENTRY], paths[0, DEPTH] = -1, count, -1, 0
+        totals[0] = values[count]
+        used, queued = 1, 1
+        queue[0] = 0
         for rank in range(n):
-            depth = 0
-            if rank > 0:
-                stack[0] = count
-                depth = 1
-            while depth > 0:  # find the next path into the position on top of the stack
-                here = stack[depth - 1]
-                if here == 0:
-                    break
-                piece = longest[begin + here - 1]
-                first, last = starts[piece], starts[piece + 1]
-                slot = slots[here]
-                if slot < 0:
-                    if used == capacity:
-                        state = _doubled(state)
-                        ranks = _doubled(ranks)
-                        found = _doubled(found)
-                        found_values = _doubled(found_values)
-                        capacity *= 2
-                    slot = used
-                    used += 1
-                    slots[here] = slot
-                    positions[slot] = here
-                    for edge in range(last - first):
-                        ranks[slot, edge] = 0 if scores[chains[first + edge, 0]] != lowest else -1
-                    known = first < last and chains[last - 1, 1] == 1 and ranks[slot, last - first - 1] == 0
-                    ranks[slot, last - first] = -1 if known else 0
-                    found[slot, 0, ENTRY] = back[here]
-                    found[slot, 0, RANK] = 0
-                    found_values[slot, 0] = values[here]
-                    state[slot, FOUND] = 1
-                    state[slot, PENDING] = last - first if back[here] < 0 else back[here] - first
-                    state[slot, OVER] = 0
-                pending = state[slot, PENDING]
-                if pending >= 0:
-                    start = here - (1 if pending == last - first else chains[first + pending, 1])
-                    wanted = ranks[slot, pending] + 1
-                    before = slots[start]
-                    available = before >= 0 and state[before, FOUND] > wanted
-                    if not available and start > 0 and (before < 0 or state[before, OVER] == 0):
-                        stack[depth] = start
-                        depth += 1
-                        continue
-                    ranks[slot, pending] = wanted if available else -1
-                    state[slot, PENDING] = -1
-                top = -np.inf
-                best = -1
-                for edge in range(last - first + 1):
-                    if ranks[slot, edge] < 0:
-                        continue
-                    if edge == last - first:
-                        start = here - 1
-                        score = np.float64(unknown)
-                    else:
-                        start = here - chains[first + edge, 1]
-                        score = np.float64(scores[chains[first + edge, 0]])
-                    if ranks[slot, edge] == 0:
-                        value = values[start] + score
-                    else:
-                        value = found_values[slots[start], ranks[slot, edge]] + score
-                    if value > top:
-                        top = value
-                        best = edge
-                if best < 0:
-                    state[slot, OVER] = 1
-                else:
-                    place = state[slot, FOUND]
-                    found[slot, place, ENTRY] = -1 if best == last - first else first + best
-                    found[slot, place, RANK] = ranks[slot, best]
-                    found_values[slot, place] = top
-                    state[slot, FOUND] = place + 1
-                    state[slot, PENDING] = best
-                depth -= 1
-            slot = slots[count]
-            if rank > 0 and (count == 0 or state[slot, FOUND] <= rank):
+            if queued == 0:
                 break
-            log_probabilities[text, rank] = values[count] if rank == 0 else found_values[slot, rank]
+            taken[rank] = queue[0]
+            queued -= 1
+            for place in range(queued):
+                queue[place] = queue[place + 1]
+            if rank + 1 < n:
+                queued, used = _branch(
+                    taken[rank],
+                    n - rank - 1,
+                    longest,
+                    begin,
+                    chains,
+                    starts,
+                    scores,
+                    unknown,
+                    values,
+                    back,
+                    gaps,
+                    paths,
+                    totals,
+                    queue,
+                    queued,
+                    free,
+                    used,
+                )
+            log_probabilities[text, rank] = totals[taken[rank]]
             mask[text, rank] = True
-            steps = 0
-            here = count
-            behind = rank
-            while here > 0:
-                if behind == 0:
-                    entry = back[here]
-                else:
-                    slot = slots[here]
-                    entry = found[slot, behind, ENTRY]
-                    behind = found[slot, behind, RANK]
-                path[steps] = entry
-                steps += 1
-                here -= 1 if entry < 0 else chains[entry, 1]
+            steps = _edges_of(taken[rank], count, chains, back, paths, line, path)
             edges[text, rank] = steps
             if output.size - size < width * count:
                 larger = np.empty(2 * output.size + width * count, np.int32)
                 larger[:size] = output[:size]
                 output = larger
-            before_writing = size
-            size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, output, size)
-            lengths[text, rank] = size - before_writing
-        for slot in range(used):
-            slots[positions[slot]] = -1
+            before = size
+            size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, merge_unknown, output, size)
+            lengths[text, rank] = size - before
     return output[:size].copy(), lengths, edges, log_probabilities, mask
 
 
 @kernel
-def _doubled(array: Array) -> Array:
-    larger = np.empty((2 * array.shape[0], *array.shape[1:]), array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
+def _branch(
+    parent: int,
+    limit: int,
+    longest: Array,
+    begin: int,
+    chains: Array,
+    starts: Array,
+    scores: Array,
+    unknown: float,
+    values: Array,
+    back: Array,
+    gaps: Array,
+    paths: Array,
+    totals: Array,
+    queue: Array,
+    queued: int,
+    free: Array,
+    used: int,
+) -> tuple[int, int]:
+    """Puts a path's children into the queue of at most `limit`; returns how many it holds, and the slots in use."""
+    lowest = np.float32(-np.inf)
+    while queued > limit:
+        queued -= 1
+        used -= 1
+        free[used] = queue[queued]
+    worst = totals[queue[queued - 1]] if queued == limit else -np.inf
+    total = totals[parent]
+    here = paths[parent, POSITION]
+    if paths[parent, DEPTH] > 0:
+        here -= 1 if paths[parent, ENTRY] < 0 else chains[paths[parent, ENTRY], 1]
+    while here > 0 and total >= worst:
+        least = gaps[here]
+        if least < 0.0 or total - least >= worst:
+            piece = longest[begin + here - 1]
+            first, last = starts[piece], starts[piece + 1]
+            least = np.inf
+            for entry in range(first, last + 1):
+                if entry < last:
+                    score = np.float64(scores[chains[entry, 0]])
+                    start = here - chains[entry, 1]
+                    edge = entry
+                    if edge == back[here] or score == -np.inf:
+                        continue
+                else:
+                    known = first < last and chains[last - 1, 1] == 1 and scores[chains[last - 1, 0]] != lowest
+                    if known or back[here] < 0:
+                        continue
+                    score = np.float64(unknown)
+                    start = here - 1
+                    edge = -1
+                loss = values[here] - (values[start] + score)
+                least = min(least, loss)
+                if total - loss < worst:
+                    continue
+                slot = free[used]
+                paths[slot, PARENT], paths[slot, POSITION], paths[slot, ENTRY] = parent, here, edge
+                paths[slot, DEPTH] = paths[parent, DEPTH] + 1
+                totals[slot] = total - loss
+                place = queued
+                while place > 0 and _precedes(slot, queue[place - 1], paths, totals):
+                    queue[place] = queue[place - 1]
+                    place -= 1
+                queue[place] = slot
+                used += 1
+                if queued < limit:
+                    queued += 1
+                else:
+                    used -= 1
+                    free[used] = queue[queued]
+                if queued == limit:
+                    worst = totals[queue[queued - 1]]
+            gaps[here] = least
+        here -= 1 if back[here] < 0 else chains[back[here], 1]
+    return queued, used
+
+
+@kernel
+def _precedes(one: int, other: int, paths: Array, totals: Array) -> bool:
+    """Whether a path is the better one, or stands first among equals.
+
+    From the end of the text backwards, the first edge in which two paths differ decides: the best into its position
+    stands first, then the others in the order of their starts.
+    """
+    if totals[one] != totals[other]:
+        return bool(totals[one] > totals[other])
+    shorter = paths[one, DEPTH] < paths[other, DEPTH]
+    while paths[one, DEPTH] > paths[other, DEPTH]:
+        one = paths[one, PARENT]
+    while paths[other, DEPTH] > paths[one, DEPTH]:
+        other = paths[other, PARENT]
+    if one == other:
+        return bool(shorter)
+    while paths[one, PARENT] != paths[other, PARENT]:
+        one, other = paths[one, PARENT], paths[other, PARENT]
+    if paths[one, POSITION] != paths[other, POSITION]:
+        return bool(paths[one, POSITION] < paths[other, POSITION])
+    first, second = paths[one, ENTRY], paths[other, ENTRY]
+    return bool(first >= 0 and (second < 0 or first < second))
+
+
+@kernel
+def _edges_of(number: int, count: int, chains: Array, back: Array, paths: Array, line: Array, path: Array) -> int:
+    """Writes the edges of a path, the last one first; returns how many there are."""
+    depth = paths[number, DEPTH]
+    for level in range(depth - 1, -1, -1):
+        line[level] = number
+        number = paths[number, PARENT]
+    here = count
+    level = 0
+    steps = 0
+    while here > 0:
+        entry = back[here]
+        if level < depth and paths[line[level], POSITION] == here:
+            entry = paths[line[level], ENTRY]
+            level += 1
+        path[steps] = entry
+        steps += 1
+        here -= 1 if entry < 0 else chains[entry, 1]
+    return steps

@@ -11,25 +11,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optok.lattice.automaton import Array
-from optok.lattice.compiling import kernel
+from optok.lattice.compiling import Array, kernel
 from optok.lattice.model import ModelProto, Piece
+from optok.lattice.texts import MARK
 
-SPACE = np.frombuffer("▁".encode(), dtype=np.uint8)
+PLAIN, PLAIN_SPACE = 1, 2  # of a byte: copied as it is, a space that no rule touches
 REMOVE_EXTRA, PREFIX, SUFFIX, ESCAPE = 0, 1, 2, 3  # places in `Normalizer.options`
 
 
 @dataclass(frozen=True)
 class Normalizer:
-    """`rules`: the double array's units. `replacements`: the strings they point to. `symbols`, `symbol_offsets`:
-    the user-defined symbols, longest first. `plain` (256,): an ASCII byte that stays as it is before ASCII.
-    `options` (4,): drop extra spaces, add one in front, add one at the end, write spaces as ▁."""
+    """`rules`: the double array's units. `replacements`: the strings they point to. `symbols`, `symbol_offsets`: the
+    user-defined symbols, longest first. `plain` (256,): PLAIN or PLAIN_SPACE for an ASCII byte that stays as it is
+    before ASCII, else 0. `options` (4,): drop extra spaces, add one in front, add one at the end, write spaces as ▁.
+    """
 
     rules: NDArray[np.uint32]
     replacements: NDArray[np.uint8]
     symbols: NDArray[np.uint8]
     symbol_offsets: NDArray[np.int64]
-    plain: NDArray[np.bool_]
+    plain: NDArray[np.uint8]
     options: NDArray[np.bool_]
 
     @classmethod
@@ -56,13 +57,13 @@ class Normalizer:
         units = rules.astype(np.uint32)
         plain = _plain(units)
         for symbol in symbols:
-            plain[symbol[0]] = False
+            plain[symbol[0]] = 0
         return cls(
             units, replacements.copy(), np.frombuffer(b"".join(symbols), dtype=np.uint8), offsets, plain, options
         )
 
     def __call__(self, content: Array, offsets: Array) -> tuple[Array, Array]:
-        """Normalised UTF-8 of texts, and its offsets; `content` and `offsets` as `content_of` gives them."""
+        """Normalised UTF-8 of texts with ▁ as one byte, and its offsets; arguments as `content_of` gives them."""
         return _normalize(
             content,
             offsets,
@@ -77,21 +78,21 @@ class Normalizer:
 
 @kernel
 def _plain(rules: Array) -> Array:
-    """The bytes below 0x80, other than space, that no rule replaces when an ASCII byte follows."""
-    plain = np.zeros(256, np.bool_)
+    """The bytes below 0x80 that no rule replaces when an ASCII byte follows."""
+    plain = np.zeros(256, np.uint8)
     for byte in range(128):
-        plain[byte] = byte != 0x20
+        plain[byte] = PLAIN if byte != 0x20 else PLAIN_SPACE
         if rules.size == 0:
             continue
         node = _offset(rules[0]) ^ byte
         if node >= rules.size or (rules[node] & 0x800000FF) != byte:
             continue
         if rules[node] & 0x100:
-            plain[byte] = False
+            plain[byte] = 0
         for follower in range(128):
             child = node ^ _offset(rules[node]) ^ follower
             if child < rules.size and (rules[child] & 0x800000FF) == follower:
-                plain[byte] = False
+                plain[byte] = 0
     return plain
 
 
@@ -146,42 +147,34 @@ def _normalize(
 ) -> tuple[Array, Array]:
     output = np.empty(content.size + content.size // 2 + 1024, np.uint8)
     normalized = np.zeros(offsets.size, np.int64)
+    space = MARK if options[ESCAPE] else 0x20
     size = 0
     for text in range(offsets.size - 1):
         position, end = offsets[text], offsets[text + 1]
         if options[REMOVE_EXTRA]:
-            while position < end:
-                length, value = _match(content, position, end, rules, symbols, symbol_offsets)
-                if value >= 0:
-                    one_space = replacements[value] == 0x20 and replacements[value + 1] == 0
-                else:
-                    one_space = length == 1 and content[position] == 0x20
-                if not one_space:
-                    break
-                position += length
+            position = _after_spaces(content, position, end, rules, replacements, symbols, symbol_offsets)
         begin = size
         after_space = options[REMOVE_EXTRA]
-        pending = 1 if options[PREFIX] and position < end else 0  # a space to write first
-        last = 1 if options[SUFFIX] and position < end else 0
-        while position < end or pending or last:
-            if output.size - size < 512:
-                larger = np.empty(2 * output.size, np.uint8)
-                larger[:size] = output[:size]
-                output = larger
-            if pending or position >= end:
-                if not pending:
-                    size = _trim(output, begin, size, options)
-                    last = 0
-                pending = 0
-                size = _write_space(output, size, options)
-                continue
-            byte = content[position]
-            if plain[byte] and (position + 1 == end or content[position + 1] < 0x80):
-                output[size] = byte
-                size += 1
+        framed = position < end
+        if framed and options[PREFIX]:
+            output = _with_room(output, size, 1)
+            output[size] = space
+            size += 1
+        while position < end:
+            output = _with_room(output, size, end - position)
+            while position < end and plain[content[position]] and (position + 1 == end or content[position + 1] < 0x80):
+                byte = content[position]
                 position += 1
-                after_space = False
-                continue
+                if plain[byte] == PLAIN:
+                    output[size] = byte
+                    size += 1
+                    after_space = False
+                elif not after_space:
+                    output[size] = space
+                    size += 1
+                    after_space = options[REMOVE_EXTRA]
+            if position == end:
+                break
             length, value = _match(content, position, end, rules, symbols, symbol_offsets)
             source = content if value < 0 else replacements
             k = position if value < 0 else value
@@ -192,45 +185,54 @@ def _normalize(
                 k += 1
                 if byte == 0x20:
                     if not (after_space and not written):
-                        size = _write_space(output, size, options)
+                        output[size] = space
+                        size += 1
                         written = True
                 else:
                     output[size] = byte
                     size += 1
                     written = True
-                if output.size - size < 64:
-                    larger = np.empty(2 * output.size, np.uint8)
-                    larger[:size] = output[:size]
-                    output = larger
+                    if byte == 0x81 and size - begin >= 3 and output[size - 2] == 0x96 and output[size - 3] == 0xE2:
+                        size -= 2
+                        output[size - 1] = MARK
+                output = _with_room(output, size, end - position)
             if written:
                 after_space = byte == 0x20 and options[REMOVE_EXTRA]
             if not options[REMOVE_EXTRA]:
                 after_space = False
             position = stop
-        if not options[SUFFIX]:
-            size = _trim(output, begin, size, options)
+        if options[REMOVE_EXTRA]:
+            while size > begin and output[size - 1] == space:
+                size -= 1
+        if framed and options[SUFFIX]:
+            output = _with_room(output, size, 1)
+            output[size] = space
+            size += 1
         normalized[text + 1] = size
     return output[:size].copy(), normalized
 
 
 @kernel
-def _write_space(output: Array, size: int, options: Array) -> int:
-    if options[ESCAPE]:
-        output[size], output[size + 1], output[size + 2] = 0xE2, 0x96, 0x81
-        return size + 3
-    output[size] = 0x20
-    return size + 1
+def _after_spaces(
+    content: Array, position: int, end: int, rules: Array, replacements: Array, symbols: Array, symbol_offsets: Array
+) -> int:
+    """Where a text begins that is not what the rules make a space."""
+    while position < end:
+        length, value = _match(content, position, end, rules, symbols, symbol_offsets)
+        if value >= 0:
+            one_space = replacements[value] == 0x20 and replacements[value + 1] == 0
+        else:
+            one_space = length == 1 and content[position] == 0x20
+        if not one_space:
+            break
+        position += length
+    return position
 
 
 @kernel
-def _trim(output: Array, begin: int, size: int, options: Array) -> int:
-    """The size without the spaces at the end of a text, where these are dropped."""
-    if not options[REMOVE_EXTRA]:
-        return size
-    if not options[ESCAPE]:
-        while size > begin and output[size - 1] == 0x20:
-            size -= 1
-        return size
-    while size - begin >= 3 and output[size - 3] == 0xE2 and output[size - 2] == 0x96 and output[size - 1] == 0x81:
-        size -= 3
-    return size
+def _with_room(output: Array, size: int, more: int) -> Array:
+    if output.size - size >= more + 64:
+        return output
+    larger = np.empty(2 * output.size + more + 64, np.uint8)
+    larger[:size] = output[:size]
+    return larger

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optok.lattice.automaton import Array
-from optok.lattice.compiling import kernel
+from optok.lattice.compiling import Array, kernel
 
 
 @dataclass(frozen=True)
@@ -115,6 +114,7 @@ def write_path(
     begin: int,
     unk_id: int,
     byte_ids: Array,
+    merge_unknown: bool,
     output: Array,
     size: int,
 ) -> int:
@@ -133,19 +133,20 @@ def write_path(
             position += chains[entry, 1]
             after_unknown = False
         elif byte_ids.size == 0:
-            if not after_unknown:
+            if not (after_unknown and merge_unknown):
                 output[size] = unk_id
                 size += 1
             after_unknown = True
             position += 1
         else:
-            size = _write_bytes(codes[position], byte_ids, output, size)
+            size = write_bytes(codes[position], byte_ids, output, size)
             position += 1
     return size
 
 
 @kernel
-def _write_bytes(code: int, byte_ids: Array, output: Array, size: int) -> int:
+def write_bytes(code: int, byte_ids: Array, output: Array, size: int) -> int:
+    """Writes the ids of a code point's UTF-8 from output[size] on; returns the new size."""
     if code < 0x80:
         output[size] = byte_ids[code]
         return size + 1

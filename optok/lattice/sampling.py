@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optok.errors import UserError
-from optok.lattice.automaton import Array
 from optok.lattice.batches import in_parts
-from optok.lattice.compiling import kernel
+from optok.lattice.compiling import Array, kernel
 from optok.lattice.nbest import nbest
 from optok.lattice.paths import Paths, joined, write_path
 from optok.lattice.scaled import forward, shifted, weights_of
@@ -36,10 +35,12 @@ def sample(
     purpose: str = "train",
     candidates: int | None = None,
     threads: int = 1,
+    merge_unknown: bool = True,
 ) -> Paths:
     """One segmentation of each text. `ids` (B,): the texts' own numbers, whatever batch they come in.
 
-    `candidates`: draw among that many best segmentations; by default among all. Raises `UserError` for a negative
+    `candidates`: draw among that many best segmentations; by default among all. `merge_unknown`: whether
+    a run of unknown characters is one <unk>, or one a character. Raises `UserError` for a negative
     α, for scores of another length or NaN, for ids of another length, and for less than one candidate.
     """
     streams = streams_of(seed, purpose, epoch, ids)
@@ -48,7 +49,7 @@ def sample(
     vocabulary = lattices.vocabulary
     _, weights, exponents = weights_of(vocabulary, scores, alpha)
     if candidates is not None:
-        best = nbest(lattices, scores, candidates, threads)
+        best = nbest(lattices, scores, candidates, threads, merge_unknown)
         shares = np.where(best.mask, alpha * np.where(best.mask, best.log_probabilities, 0.0), -np.inf)
         chosen = _choose(np.exp(shares - shares.max(axis=1, keepdims=True)), streams)
         return Paths.of(*_chosen_paths(best.flat, best.lengths, chosen))
@@ -65,6 +66,7 @@ def sample(
             exponents,
             vocabulary.unk_id,
             vocabulary.byte_ids,
+            merge_unknown,
             streams[first:last],
         )
 
@@ -109,6 +111,7 @@ def _samples(
     exponents: Array,
     unk_id: int,
     byte_ids: Array,
+    merge_unknown: bool,
     streams: Array,
 ) -> tuple[Array, Array]:
     """Forward filtering, backward sampling."""
@@ -152,7 +155,7 @@ def _samples(
             steps += 1
             end -= 1 if chosen < 0 else chains[chosen, 1]
         before = size
-        size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, output, size)
+        size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, merge_unknown, output, size)
         lengths[text] = size - before
     return output[:size].copy(), lengths
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optok.errors import UserError
-from optok.lattice.automaton import Array
-from optok.lattice.compiling import kernel
+from optok.lattice.compiling import Array, kernel
 from optok.lattice.vocabulary import Vocabulary
 
 STEP = 512 * np.log(2.0)  # log of the base

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optok.lattice.automaton import Array
 from optok.lattice.batches import in_parts
-from optok.lattice.compiling import kernel
+from optok.lattice.compiling import Array, kernel
 from optok.lattice.paths import joined
 from optok.lattice.scaled import NOTHING, STEP, forward, in_range, plus, shifted, weights_of
 from optok.lattice.vocabulary import Lattices

@@ -1,20 +1,40 @@
-"""Texts as the kernels read them: one array of bytes."""
+"""Texts as the kernels read them: one array of bytes.
+
+Where text is segmented, ▁ (U+2581) is the one byte 0xFF, which UTF-8 never uses: text has more of it than of most
+letters, and its three bytes would be three steps of the automaton each time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from optok.errors import UserError
-from optok.lattice.automaton import Array
-from optok.lattice.compiling import kernel
+from optok.lattice.compiling import Array, kernel
+
+MARK = 0xFF  # stands for ▁
+MARKED = "▁".encode()
 
 
-def content_of(texts: Sequence[str]) -> tuple[Array, Array]:
+def marked(content: bytes) -> bytes:
+    """UTF-8 with ▁ as one byte."""
+    return content.replace(MARKED, bytes([MARK]))
+
+
+def plain_texts(content: Array, offsets: Array) -> list[str]:
+    """The texts of which `content` is the UTF-8, with ▁ as one byte."""
+    raw = content.tobytes()
+    mark = bytes([MARK])
+    return [raw[begin:end].replace(mark, MARKED).decode() for begin, end in pairwise(offsets.tolist())]
+
+
+def content_of(texts: Sequence[str], mark: bool = False) -> tuple[Array, Array]:
     """The texts' UTF-8, one after the other (uint8), and where each begins (B + 1,).
 
-    Raises `UserError` where `texts` is no sequence of strings, or one of them holds a lone surrogate.
+    `mark`: whether ▁ becomes one byte. Raises `UserError` where `texts` is no sequence of strings, or one of them
+    holds a lone surrogate.
     """
     if isinstance(texts, (str, bytes)):
         raise UserError(f"texts is the single {type(texts).__name__} {texts[:40]!r}: give a list of strings")
@@ -23,7 +43,7 @@ def content_of(texts: Sequence[str]) -> tuple[Array, Array]:
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
     except (TypeError, UnicodeEncodeError):
         raise _what_is_wrong(texts) from None
-    array = np.frombuffer(content, dtype=np.uint8)
+    array = np.frombuffer(marked(content) if mark else content, dtype=np.uint8)
     return array, _offsets(array, lengths)
 
 
@@ -52,7 +72,7 @@ def _offsets(content: Array, lengths: Array) -> Array:
         left = lengths[text]
         while left > 0:
             byte = content[position]
-            position += 1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            position += 1 if byte < 0x80 or byte == MARK else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
             left -= 1
         offsets[text + 1] = position
     return offsets

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optok.errors import UserError
-from optok.lattice.automaton import Array, Automaton, longest_pieces
-from optok.lattice.compiling import kernel
+from optok.lattice.automaton import Automaton, longest_pieces
+from optok.lattice.compiling import Array, kernel
 from optok.lattice.model import Piece, read_unigram, scores_of
 from optok.lattice.normalizer import Normalizer
-from optok.lattice.texts import content_of
+from optok.lattice.texts import content_of, plain_texts
 
 UNKNOWN_PENALTY = np.float32(10.0)  # SentencePiece's: an unknown character scores the lowest piece less this
 
@@ -78,23 +77,21 @@ class Vocabulary:
         vocabulary._bonuses = np.array(
             [[0.1 * (len(s.encode()) - 1) for s in symbols], [0.1 * (len(s) - 1) for s in symbols]], dtype=np.float32
         ).reshape(2, len(symbols))
-        vocabulary.byte_ids = _byte_ids(vocabulary.pieces, types)
+        vocabulary.byte_ids = byte_ids_of(vocabulary.pieces, types)
         vocabulary._normalizer = Normalizer.of(model)
         vocabulary._compile(np.flatnonzero(vocabulary.normal | (types == Piece.USER_DEFINED)))
         return vocabulary
 
     def _compile(self, ids: Any) -> None:
         size = len(self.pieces)
-        self.automaton = Automaton.build([(self.pieces[number].encode(), int(number)) for number in ids], size)
+        self.automaton = Automaton.build([(self.pieces[number], int(number)) for number in ids], size)
 
     def __len__(self) -> int:
         return len(self.pieces)
 
     def normalize(self, texts: Sequence[str]) -> list[str]:
         """The texts as they are segmented: what SentencePiece's `normalize` gives; as they are, if made by hand."""
-        content, offsets = self._content(texts)
-        raw = content.tobytes()
-        return [raw[begin:end].decode() for begin, end in pairwise(offsets.tolist())]
+        return plain_texts(*self._content(texts))
 
     def lattices(self, texts: Sequence[str]) -> Lattices:
         """All segmentations of each text. Raises `UserError` where something is not a string of Unicode text."""
@@ -103,8 +100,9 @@ class Vocabulary:
         return Lattices(self, longest, codes, characters)
 
     def _content(self, texts: Sequence[str]) -> tuple[Array, Array]:
-        content, offsets = content_of(texts)
-        return (content, offsets) if self._normalizer is None else self._normalizer(content, offsets)
+        if self._normalizer is None:
+            return content_of(texts, mark=True)
+        return self._normalizer(*content_of(texts))
 
     def edge_scores(self, scores: NDArray[Any], best_path: bool = False) -> tuple[NDArray[np.float32], np.float32]:
         """What an edge of each piece scores (P,), and what an unknown character scores.
@@ -181,7 +179,7 @@ def _take(values: Array, offsets: Array, chosen: Array, taken: Array) -> Array:
     return result
 
 
-def _byte_ids(pieces: Sequence[str], types: Array) -> NDArray[np.int32]:
+def byte_ids_of(pieces: Sequence[str], types: Array) -> NDArray[np.int32]:
     """The id of the piece of each byte (256,), or (0,) for a model without byte fallback."""
     ids = {pieces[number]: number for number in np.flatnonzero(types == Piece.BYTE).tolist()}
     return np.array([ids[f"<0x{byte:02X}>"] for byte in range(256)] if ids else [], dtype=np.int32)

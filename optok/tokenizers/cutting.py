@@ -1,7 +1,7 @@
 """One side of a training text and its tokenizer: how each epoch cuts each sentence.
 
-`FixedCutter` is stock SentencePiece, of any kind; `LatticeCutter` samples segmentations of a unigram model from
-ready lattices, whose scores may change while training goes on.
+`FixedCutter` is stock SentencePiece, of any kind; `DropoutCutter` passes over merges of a BPE model; `LatticeCutter`
+samples segmentations of a unigram model from ready lattices, whose scores may change while training goes on.
 """
 
 from __future__ import annotations
@@ -32,6 +32,26 @@ class FixedCutter:
     def best(self, texts: list[str]) -> list[Ids]:
         """The ids of any texts."""
         return [np.array(ids, dtype=np.int32) for ids in self._processor.encode(texts)]
+
+
+class DropoutCutter:
+    """BPE-dropout, anew in every epoch, a function of (seed, side, epoch, sentence); the best segmentation is BPE's."""
+
+    def __init__(self, model: Path, texts: list[str], probability: float, seed: int, side: str) -> None:
+        self._merges = lattice.Merges.load(model)
+        self._texts = texts
+        self._probability, self._seed, self._side = probability, seed, side
+
+    def cut(self, items: Items, epoch: int) -> list[Ids]:
+        """The ids of the training sentences `items`, with merges passed over."""
+        part = [self._texts[item] for item in items]
+        paths = self._merges.dropout(part, self._probability, self._seed, epoch, items, purpose=self._side)
+        return [paths[position] for position in range(len(paths))]
+
+    def best(self, texts: list[str]) -> list[Ids]:
+        """The ids of any texts, all merges made."""
+        paths = self._merges.encode(texts)
+        return [paths[position] for position in range(len(paths))]
 
 
 class LatticeCutter:
