@@ -25,11 +25,14 @@ app.add_typer(tokenizer_app, name="tokenizer")
 
 for stage in (
     *(corpora.fetch, corpora.prepare),
+    *(tokenizers.encode, tokenizers.decode),
     *(training.train, training.retokenize, training.restrict),
     *(evaluation.export, evaluation.translate, evaluation.score, evaluation.table),
 ):
     app.command()(stage)
 tokenizer_app.command("train")(tokenizers.tokenizer_train)
+tokenizer_app.command("compare")(tokenizers.tokenizer_compare)
+tokenizer_app.command("export")(tokenizers.tokenizer_export)
 
 
 def main() -> None:

@@ -75,6 +75,20 @@ class Normalizer:
             self.options,
         )
 
+    def replaced(self, text: str) -> list[tuple[str, str]]:
+        """What the rules replace in a text, in order, and by what."""
+        content = np.frombuffer(text.encode(), dtype=np.uint8)
+        raw = content.tobytes()
+        found = []
+        position = 0
+        while position < len(raw):
+            length, value = _match(content, position, len(raw), self.rules, self.symbols, self.symbol_offsets)
+            if value >= 0:
+                replacement = self.replacements[value : value + 64].tobytes().split(b"\0")[0]
+                found.append((raw[position : position + length].decode(), replacement.decode()))
+            position += length
+        return found
+
 
 @kernel
 def _plain(rules: Array) -> Array:

@@ -20,7 +20,7 @@ ODD = ["", " ", "  ", "\x00", "</s>", "<0x41>", "\U0001f600", "\u2028", "<x>ba<x
 VARIANTS = {
     "plain": {},
     "byte fallback": {"byte_fallback": True, "vocab_size": 400},
-    "characters unknown": {"character_coverage": 0.9, "vocab_size": 60},
+    "characters unknown": {"character_coverage": 0.98, "vocab_size": 100},
     "user-defined symbols": {"user_defined_symbols": ["<x>", "ata", "日本", "▁ko", "x"]},
     "identity": {"normalization_rule_name": "identity"},
     "space as a suffix": {"treat_whitespace_as_suffix": True},
