@@ -5,7 +5,7 @@ SNAKEMAKE_ARGS ?=
 CORES ?= all
 BIN := .venv/bin
 
-.PHONY: demo quick test lint lock
+.PHONY: demo quick test lint lock bench check-text
 
 demo: .venv/stamp  ## the main job: eight directions, from nothing to a table
 	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete $(SNAKEMAKE_ARGS)
@@ -27,6 +27,13 @@ lint: .venv/stamp  ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+bench: .venv/stamp  ## speed, into results/bench.json
+	$(BIN)/python -m bench.lattice
+
+check-text: .venv/stamp  ## the lattice engine against SentencePiece on any text: TEXT=file.tsv[.xz], one column or all
+	@test -n "$(TEXT)" || { echo "make check-text needs a text: make check-text TEXT=file.tsv"; exit 2; }
+	$(BIN)/python -m bench.check_text $(TEXT)
 
 lock: .venv/stamp  ## renew constraints.txt from the bounds in pyproject.toml
 	$(BIN)/python -m pip install $(PIP_ARGS) --upgrade --upgrade-strategy eager -e '.[slurm,test]'

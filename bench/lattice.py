@@ -1,0 +1,198 @@
+"""The lattice engine against stock SentencePiece, in one process, on the same lines: `make bench`.
+
+Text: the default corpus's catalogues (fetched if they are not there), or `--text FILE`, one sentence a line. Lines of
+30, 120 and 2,000 characters are cut from the running English and German text; vocabularies of 8,000 pieces are trained
+on these two languages, of 32,000 on eleven. Both sides are timed in turns, best of several; one thread by its own CPU
+time, all threads by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import sentencepiece
+
+from bench.report import Entry, add_entries
+from optok.corpora.catalogue import find_archive
+from optok.corpora.fetch import fetch
+from optok.corpora.gettext import read_catalogue
+from optok.files import read_lines
+from optok.lattice import Vocabulary, best_path, nbest, sample
+
+LANGUAGES = ["de", "fr", "es", "it", "nl", "sv", "pl", "cs", "fi", "ru"]  # beside English
+SIZES = {"8k": 8_000, "32k": 32_000}
+LENGTHS = {30: 4_000, 120: 2_000, 2_000: 200}  # characters of a line: lines of a batch
+ALPHA = 0.3
+ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`ours` and `theirs` do one batch; `aim` is the ratio that the main setting should reach."""
+
+    name: str
+    ours: Callable[[], object]
+    theirs: Callable[[], object]
+    note: str
+    aim: float | None = None
+
+
+def texts_of(file: Path | None) -> tuple[list[str], list[str]]:
+    """Sentences in English and German, and in all languages; of a file, its lines twice."""
+    if file is not None:
+        lines = [line for line in read_lines(file) if line.strip()]
+        return lines, lines
+    entry = find_archive("gramps")
+    archive = fetch("gramps", Path("data"))
+    messages = {language: read_catalogue(archive, entry, language) for language in LANGUAGES}
+    english = [message.source for message in messages["de"]]
+    translated = {language: [message.target for message in found] for language, found in messages.items()}
+    return english + translated["de"], english + [line for lines in translated.values() for line in lines]
+
+
+def trained(texts: list[str], size: int, folder: Path) -> Path:
+    prefix = folder / str(size)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_prefix=str(prefix),
+        vocab_size=size,
+        hard_vocab_limit=False,
+        num_threads=1,
+        minloglevel=2,
+    )
+    return prefix.with_suffix(".model")
+
+
+def operations(vocabulary: Vocabulary, stock: object, lines: list[str], threads: int) -> Iterator[Operation]:
+    scores = vocabulary.scores
+    ready = vocabulary.lattices(lines)
+    numbers = range(len(lines))
+    one, both = "from strings to lists of ids on both sides", "strings to lists of ids; ours to arrays"
+
+    def raw():
+        return vocabulary.lattices(lines)
+
+    def their_best():
+        return stock.encode(lines, num_threads=threads)
+
+    def their_nbest():
+        return stock.nbest_encode(lines, nbest_size=3, out_type=int)
+
+    def their_samples():
+        return stock.encode(lines, enable_sampling=True, alpha=ALPHA, nbest_size=-1, num_threads=threads)
+
+    yield Operation("best_raw", lambda: best_path(raw(), scores, threads).to_lists(), their_best, one, 0.8)
+    yield Operation("best_arrays", lambda: best_path(raw(), scores, threads), their_best, both)
+    yield Operation("best_edges", lambda: best_path(ready, scores, threads), their_best, f"{both}, from ready edges")
+    yield Operation("nbest3_raw", lambda: nbest(raw(), scores, 3, threads), their_nbest, both, 3.0)
+    yield Operation("nbest3_edges", lambda: nbest(ready, scores, 3, threads), their_nbest, f"{both}, ready edges", 10.0)
+    yield Operation(
+        "sampling_raw", lambda: sample(raw(), scores, ALPHA, 1, 1, numbers, threads=threads), their_samples, both, 3.0
+    )
+    yield Operation(
+        "sampling_edges",
+        lambda: sample(ready, scores, ALPHA, 1, 1, numbers, threads=threads),
+        their_samples,
+        f"{both}, from ready edges",
+    )
+    if threads == 1:
+        yield Operation(
+            "nbest64_raw",
+            lambda: nbest(raw(), scores, 64),
+            lambda: stock.nbest_encode(lines, nbest_size=64, out_type=int),
+            both,
+        )
+
+
+def seconds(ours: Callable[[], object], theirs: Callable[[], object], clock: Callable[[], float]) -> tuple[float, ...]:
+    """The best time of each; they take turns, so that a busy machine slows both."""
+    best = [float("inf"), float("inf")]
+    for turn in range(ROUNDS + 1):
+        for side, call in enumerate((ours, theirs)):
+            began = clock()
+            call()
+            if turn > 0:  # the first turn warms up
+                best[side] = min(best[side], clock() - began)
+    return tuple(best)
+
+
+def measured(operation: Operation, name: str, lines: int, threads: int, setting: str) -> Entry:
+    clock = time.process_time if threads == 1 else time.perf_counter
+    ours, theirs = (1e6 * value / lines for value in seconds(operation.ours, operation.theirs, clock))
+    note = f"{setting}; {operation.note}" + (
+        f"; aim {operation.aim}" if operation.aim and name == operation.name else ""
+    )
+    return Entry(name, round(ours, 3), round(theirs, 3), round(theirs / ours, 3), "µs a line", note)
+
+
+def long_line(vocabulary: Vocabulary, stock: object, text: str) -> list[Entry]:
+    """One line of a million characters: its time, and the memory it takes beside that of a tenth of it."""
+    line = (text * (1_000_000 // len(text) + 1))[:1_000_000]
+    scores = vocabulary.scores
+    peaks = []
+    for part in (line[:100_000], line):
+        best_path(vocabulary.lattices([part]), scores)
+        nbest(vocabulary.lattices([part]), scores, 3)
+        sample(vocabulary.lattices([part]), scores, ALPHA, 1, 1, [0])
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    calls = {
+        "best": (lambda: best_path(vocabulary.lattices([line]), scores).to_lists(), lambda: stock.encode(line)),
+        "sampling": (
+            lambda: sample(vocabulary.lattices([line]), scores, ALPHA, 1, 1, [0]),
+            lambda: stock.encode(line, enable_sampling=True, alpha=ALPHA, nbest_size=-1),
+        ),
+    }
+    note = f"one line of 1,000,000 characters, 8k pieces; peak memory {peaks[1]:.0f} MB, {peaks[0]:.0f} MB at 100,000"
+    entries = []
+    for name, (ours, theirs) in calls.items():
+        times = seconds(ours, theirs, time.process_time)
+        entries.append(
+            Entry(
+                f"{name}_raw_million", round(times[0], 3), round(times[1], 3), round(times[1] / times[0], 3), "s", note
+            )
+        )
+    return entries
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The lattice engine against stock SentencePiece.")
+    parser.add_argument("--text", type=Path, help="a text file of one sentence a line, instead of the default corpus")
+    two, all_of_them = texts_of(parser.parse_args().text)
+    running = " ".join(two)
+    entries: list[Entry] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for size, pieces in SIZES.items():
+            model = trained(two if size == "8k" else all_of_them, pieces, Path(folder))
+            vocabulary = Vocabulary.load(model)
+            stock = sentencepiece.SentencePieceProcessor(model_file=str(model))
+            if size == "8k":
+                entries += long_line(vocabulary, stock, running)
+            for length, batch in LENGTHS.items():
+                lines = [running[first : first + length] for first in range(0, len(running) - length, length)][:batch]
+                for threads in sorted({1, os.cpu_count() or 1}):
+                    setting = f"batch of {len(lines)} lines of {length} characters, {len(vocabulary)} pieces"
+                    setting += f", {threads} thread{'s' * (threads > 1)}"
+                    for operation in operations(vocabulary, stock, lines, threads):
+                        suffixes = [
+                            f"_{length}" * (length != 120),
+                            f"_{size}" * (size != "8k"),
+                            "_all_threads" * (threads > 1),
+                        ]
+                        entries.append(
+                            measured(operation, operation.name + "".join(suffixes), len(lines), threads, setting)
+                        )
+    for entry in entries:
+        values = f"{entry.ours:10.3f} {entry.reference:10.3f} {entry.unit} {entry.ratio:7.2f} ×"
+        print(f"{entry.name:32} {values}  {entry.note}")
+    add_entries(entries)
+
+
+if __name__ == "__main__":
+    main()
