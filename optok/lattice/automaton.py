@@ -16,7 +16,6 @@ import numpy as np
 from optok.lattice.compiling import Array, kernel
 from optok.lattice.texts import MARK, marked
 
-PIECE, LENGTH = 0, 1  # columns of `Automaton.chains`
 BASE, CHECK, FAIL, LONGEST = 0, 1, 2, 3  # columns of `Automaton.states`
 
 
@@ -26,12 +25,14 @@ class Automaton:
 
     `states` (S, 4): base and check of the double array, the state of the longest proper suffix, and the id of the
     longest piece that ends here (P where none does).
-    `chains` (E, 2): piece id and length in characters; the chain of piece w is chains[starts[w]:starts[w + 1]],
-    the piece itself first. `starts` (P + 2,): the last chain, of the id P, is empty.
+    `pieces` (E,), `lengths` (E,): the chain of piece w is their part starts[w]:starts[w + 1], the piece itself first;
+    lengths in characters. A chain ends with a piece of one character, or with P, the unknown character; so does the
+    chain of P itself, of length one. `starts` (P + 2,).
     """
 
     states: Array
-    chains: Array
+    pieces: Array
+    lengths: Array
     starts: Array
 
     @classmethod
@@ -45,8 +46,8 @@ class Automaton:
         lengths = np.zeros(size, dtype=np.int32)
         lengths[ids] = [length for _, _, length in ordered]
         states, suffix = _states(*_tree(content, offsets, ids), size)
-        chains, starts = _chains(suffix, lengths)
-        return cls(states=states, chains=chains, starts=starts)
+        chain, chain_lengths, starts = _chains(suffix, lengths)
+        return cls(states=states, pieces=chain, lengths=chain_lengths, starts=starts)
 
 
 @kernel
@@ -161,25 +162,32 @@ def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int)
 
 
 @kernel
-def _chains(suffix: Array, lengths: Array) -> tuple[Array, Array]:
+def _chains(suffix: Array, lengths: Array) -> tuple[Array, Array, Array]:
     size = lengths.size
     starts = np.zeros(size + 2, np.int32)
     for piece in range(size):
         count = 0
         link = piece
+        length = 0
         while link < size and lengths[link] > 0:
+            length = lengths[link]
             count += 1
             link = suffix[link]
+        if count > 0 and length != 1:
+            count += 1
         starts[piece + 1] = starts[piece] + count
-    starts[size + 1] = starts[size]
-    chains = np.zeros((max(1, starts[size]), 2), np.int32)
+    starts[size + 1] = starts[size] + 1
+    pieces = np.full(starts[size + 1], size, np.int32)
+    chain_lengths = np.ones(starts[size + 1], np.int32)
     for piece in range(size):
         link = piece
-        for entry in range(starts[piece], starts[piece + 1]):
-            chains[entry, PIECE] = link
-            chains[entry, LENGTH] = lengths[link]
+        entry = starts[piece]
+        while link < size and lengths[link] > 0:
+            pieces[entry] = link
+            chain_lengths[entry] = lengths[link]
             link = suffix[link]
-    return chains, starts
+            entry += 1
+    return pieces, chain_lengths, starts
 
 
 @kernel

@@ -23,7 +23,7 @@ def best_path(lattices: Lattices, scores: NDArray[Any], threads: int = 1, merge_
     length or NaN.
     """
     vocabulary = lattices.vocabulary
-    edge_scores, unknown = vocabulary.edge_scores(scores, best_path=True)
+    edge_scores, ids = vocabulary.edge_scores(scores, best_path=True)
     automaton = vocabulary.automaton
 
     def part(first: int, last: int) -> tuple[Array, Array]:
@@ -31,10 +31,11 @@ def best_path(lattices: Lattices, scores: NDArray[Any], threads: int = 1, merge_
             lattices.longest,
             lattices.codes,
             lattices.offsets[first : last + 1],
-            automaton.chains,
+            automaton.pieces,
+            automaton.lengths,
             automaton.starts,
             edge_scores,
-            unknown,
+            ids,
             vocabulary.unk_id,
             vocabulary.byte_ids,
             merge_unknown,
@@ -49,10 +50,11 @@ def _best_paths(
     longest: Array,
     codes: Array,
     offsets: Array,
-    chains: Array,
+    pieces: Array,
+    chain_lengths: Array,
     starts: Array,
     scores: Array,
-    unknown: Any,
+    ids: Array,
     unk_id: int,
     byte_ids: Array,
     merge_unknown: bool,
@@ -81,19 +83,14 @@ def _best_paths(
             last = starts[longest[begin + end - 1] + 1]
             top = lowest
             entry = -1
-            if first < last and end - chains[first, 1] < shifted:
-                top, entry = _across_shift(end, first, last, chains, scores, best, shifts)
+            if end - chain_lengths[first] < shifted:
+                top, entry = _across_shift(end, first, last, pieces, chain_lengths, scores, best, shifts)
             else:
                 for candidate in range(first, last):
-                    value = scores[chains[candidate, 0]] + best[end - chains[candidate, 1]]
+                    value = scores[pieces[candidate]] + best[end - chain_lengths[candidate]]
                     if value > top:
                         top = value
                         entry = candidate
-            if first == last or chains[last - 1, 1] != 1 or scores[chains[last - 1, 0]] == lowest:
-                value = unknown + best[end - 1]
-                if value > top:
-                    top = value
-                    entry = -1
             best[end] = top
             back[end] = entry
             if abs(top) > REBASE and end < count:
@@ -106,31 +103,31 @@ def _best_paths(
         end = count
         while end > 0:
             path[steps] = back[end]
-            end -= 1 if back[end] < 0 else chains[back[end], 1]
+            end -= chain_lengths[back[end]]
             steps += 1
         before = size
-        size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, merge_unknown, output, size)
+        size = write_path(
+            path, steps, pieces, chain_lengths, ids, codes, begin, unk_id, byte_ids, merge_unknown, output, size
+        )
         lengths[text] = size - before
     return output[:size].copy(), lengths
 
 
 @kernel
 def _across_shift(
-    end: int, first: int, last: int, chains: Array, scores: Array, best: Array, shifts: Array
+    end: int, first: int, last: int, pieces: Array, lengths: Array, scores: Array, best: Array, shifts: Array
 ) -> tuple[Any, int]:
     """The best edge into a position when values were subtracted between the starts of its edges."""
     top = np.float32(-np.inf)
     entry = -1
     position = end
     for candidate in range(first, last):
-        start = end - chains[candidate, 1]
+        start = end - lengths[candidate]
         for between in range(position + 1, start + 1):
             top -= shifts[between]
         position = start
-        value = scores[chains[candidate, 0]] + best[start]
+        value = scores[pieces[candidate]] + best[start]
         if value > top:
             top = value
             entry = candidate
-    for between in range(position + 1, end):
-        top -= shifts[between]
     return top, entry

@@ -33,7 +33,7 @@ def nbest(lattices: Lattices, scores: NDArray[Any], n: int, threads: int = 1, me
     if n < 1:
         raise UserError(f"n is {n}: ask for 1 segmentation or more")
     vocabulary = lattices.vocabulary
-    edge_scores, unknown = vocabulary.edge_scores(scores)
+    edge_scores, ids = vocabulary.edge_scores(scores)
     automaton = vocabulary.automaton
 
     def part(first: int, last: int) -> tuple[Array, Array, Array, Array, Array]:
@@ -41,10 +41,11 @@ def nbest(lattices: Lattices, scores: NDArray[Any], n: int, threads: int = 1, me
             lattices.longest,
             lattices.codes,
             lattices.offsets[first : last + 1],
-            automaton.chains,
+            automaton.pieces,
+            automaton.lengths,
             automaton.starts,
             edge_scores,
-            float(unknown),
+            ids,
             vocabulary.unk_id,
             vocabulary.byte_ids,
             int(n),
@@ -60,31 +61,24 @@ def best_values(
     longest: Array,
     begin: int,
     count: int,
-    chains: Array,
+    pieces: Array,
+    chain_lengths: Array,
     starts: Array,
     scores: Array,
-    unknown: float,
     values: Array,
     back: Array,
 ) -> None:
-    """The highest log p of a path into each of `count` positions, and its last edge (−1: an unknown character)."""
-    lowest = np.float32(-np.inf)
+    """The highest log p of a path into each of `count` positions, and its last edge."""
     values[0] = 0.0
     for end in range(1, count + 1):
         piece = longest[begin + end - 1]
-        first, last = starts[piece], starts[piece + 1]
         top = -np.inf
         entry = -1
-        for candidate in range(first, last):
-            value = values[end - chains[candidate, 1]] + scores[chains[candidate, 0]]
+        for candidate in range(starts[piece], starts[piece + 1]):
+            value = values[end - chain_lengths[candidate]] + scores[pieces[candidate]]
             if value > top:
                 top = value
                 entry = candidate
-        if first == last or chains[last - 1, 1] != 1 or scores[chains[last - 1, 0]] == lowest:
-            value = values[end - 1] + unknown
-            if value > top:
-                top = value
-                entry = -1
         values[end] = top
         back[end] = entry
 
@@ -94,10 +88,11 @@ def _nbest(
     longest: Array,
     codes: Array,
     offsets: Array,
-    chains: Array,
+    pieces: Array,
+    chain_lengths: Array,
     starts: Array,
     scores: Array,
-    unknown: float,
+    ids: Array,
     unk_id: int,
     byte_ids: Array,
     n: int,
@@ -127,7 +122,7 @@ def _nbest(
     for text in range(texts):
         begin = offsets[text]
         count = offsets[text + 1] - begin
-        best_values(longest, begin, count, chains, starts, scores, unknown, values, back)
+        best_values(longest, begin, count, pieces, chain_lengths, starts, scores, values, back)
         gaps[: count + 1] = -1.0
         for slot in range(2 * n + 1):
             free[slot] = slot
@@ -148,10 +143,10 @@ def _nbest(
                     n - rank - 1,
                     longest,
                     begin,
-                    chains,
+                    pieces,
+                    chain_lengths,
                     starts,
                     scores,
-                    unknown,
                     values,
                     back,
                     gaps,
@@ -164,14 +159,16 @@ def _nbest(
                 )
             log_probabilities[text, rank] = totals[taken[rank]]
             mask[text, rank] = True
-            steps = _edges_of(taken[rank], count, chains, back, paths, line, path)
+            steps = _edges_of(taken[rank], count, chain_lengths, back, paths, line, path)
             edges[text, rank] = steps
             if output.size - size < width * count:
                 larger = np.empty(2 * output.size + width * count, np.int32)
                 larger[:size] = output[:size]
                 output = larger
             before = size
-            size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, merge_unknown, output, size)
+            size = write_path(
+                path, steps, pieces, chain_lengths, ids, codes, begin, unk_id, byte_ids, merge_unknown, output, size
+            )
             lengths[text, rank] = size - before
     return output[:size].copy(), lengths, edges, log_probabilities, mask
 
@@ -182,10 +179,10 @@ def _branch(
     limit: int,
     longest: Array,
     begin: int,
-    chains: Array,
+    pieces: Array,
+    chain_lengths: Array,
     starts: Array,
     scores: Array,
-    unknown: float,
     values: Array,
     back: Array,
     gaps: Array,
@@ -197,7 +194,6 @@ def _branch(
     used: int,
 ) -> tuple[int, int]:
     """Puts a path's children into the queue of at most `limit`; returns how many it holds, and the slots in use."""
-    lowest = np.float32(-np.inf)
     while queued > limit:
         queued -= 1
         used -= 1
@@ -206,33 +202,21 @@ def _branch(
     total = totals[parent]
     here = paths[parent, POSITION]
     if paths[parent, DEPTH] > 0:
-        here -= 1 if paths[parent, ENTRY] < 0 else chains[paths[parent, ENTRY], 1]
+        here -= chain_lengths[paths[parent, ENTRY]]
     while here > 0 and total >= worst:
         least = gaps[here]
         if least < 0.0 or total - least >= worst:
             piece = longest[begin + here - 1]
-            first, last = starts[piece], starts[piece + 1]
             least = np.inf
-            for entry in range(first, last + 1):
-                if entry < last:
-                    score = np.float64(scores[chains[entry, 0]])
-                    start = here - chains[entry, 1]
-                    edge = entry
-                    if edge == back[here] or score == -np.inf:
-                        continue
-                else:
-                    known = first < last and chains[last - 1, 1] == 1 and scores[chains[last - 1, 0]] != lowest
-                    if known or back[here] < 0:
-                        continue
-                    score = np.float64(unknown)
-                    start = here - 1
-                    edge = -1
-                loss = values[here] - (values[start] + score)
+            for entry in range(starts[piece], starts[piece + 1]):
+                loss = values[here] - (values[here - chain_lengths[entry]] + scores[pieces[entry]])
+                if entry == back[here] or loss == np.inf:
+                    continue
                 least = min(least, loss)
                 if total - loss < worst:
                     continue
                 slot = free[used]
-                paths[slot, PARENT], paths[slot, POSITION], paths[slot, ENTRY] = parent, here, edge
+                paths[slot, PARENT], paths[slot, POSITION], paths[slot, ENTRY] = parent, here, entry
                 paths[slot, DEPTH] = paths[parent, DEPTH] + 1
                 totals[slot] = total - loss
                 place = queued
@@ -249,7 +233,7 @@ def _branch(
                 if queued == limit:
                     worst = totals[queue[queued - 1]]
             gaps[here] = least
-        here -= 1 if back[here] < 0 else chains[back[here], 1]
+        here -= chain_lengths[back[here]]
     return queued, used
 
 
@@ -273,12 +257,13 @@ def _precedes(one: int, other: int, paths: Array, totals: Array) -> bool:
         one, other = paths[one, PARENT], paths[other, PARENT]
     if paths[one, POSITION] != paths[other, POSITION]:
         return bool(paths[one, POSITION] < paths[other, POSITION])
-    first, second = paths[one, ENTRY], paths[other, ENTRY]
-    return bool(first >= 0 and (second < 0 or first < second))
+    return bool(paths[one, ENTRY] < paths[other, ENTRY])
 
 
 @kernel
-def _edges_of(number: int, count: int, chains: Array, back: Array, paths: Array, line: Array, path: Array) -> int:
+def _edges_of(
+    number: int, count: int, chain_lengths: Array, back: Array, paths: Array, line: Array, path: Array
+) -> int:
     """Writes the edges of a path, the last one first; returns how many there are."""
     depth = paths[number, DEPTH]
     for level in range(depth - 1, -1, -1):
@@ -294,5 +279,5 @@ def _edges_of(number: int, count: int, chains: Array, back: Array, paths: Array,
             level += 1
         path[steps] = entry
         steps += 1
-        here -= 1 if entry < 0 else chains[entry, 1]
+        here -= chain_lengths[entry]
     return steps

@@ -109,7 +109,9 @@ def padded(flat: Array, lengths: Array) -> Array:
 def write_path(
     edges: Array,
     count: int,
-    chains: Array,
+    pieces: Array,
+    lengths: Array,
+    ids: Array,
     codes: Array,
     begin: int,
     unk_id: int,
@@ -120,27 +122,26 @@ def write_path(
 ) -> int:
     """Writes a path's output ids from output[size] on; returns the new size.
 
-    `edges`: chain entries, −1 for an unknown character, the path's last edge first. `codes[begin]`: the code point
-    of the text's first character, read only where unknown characters become bytes.
+    `edges`: entries of the chains, the path's last edge first. `ids`: those of the pieces, −1 where unknown.
+    `codes[begin]`: the code point of the text's first character, read only where unknown characters become bytes.
     """
     after_unknown = False
     position = begin
     for k in range(count - 1, -1, -1):
         entry = edges[k]
-        if entry >= 0:
-            output[size] = chains[entry, 0]
+        number = ids[pieces[entry]]
+        if number >= 0:
+            output[size] = number
             size += 1
-            position += chains[entry, 1]
             after_unknown = False
         elif byte_ids.size == 0:
             if not (after_unknown and merge_unknown):
                 output[size] = unk_id
                 size += 1
             after_unknown = True
-            position += 1
         else:
             size = write_bytes(codes[position], byte_ids, output, size)
-            position += 1
+        position += lengths[entry]
     return size
 
 

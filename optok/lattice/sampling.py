@@ -19,7 +19,7 @@ from optok.lattice.batches import in_parts
 from optok.lattice.compiling import Array, kernel
 from optok.lattice.nbest import nbest
 from optok.lattice.paths import Paths, joined, write_path
-from optok.lattice.scaled import forward, shifted, weights_of
+from optok.lattice.scaled import Weights, forward, shifted
 from optok.lattice.vocabulary import Lattices
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -47,7 +47,7 @@ def sample(
     if len(streams) != len(lattices):
         raise UserError(f"{len(streams)} ids were given for {len(lattices)} texts: give each text its own")
     vocabulary = lattices.vocabulary
-    _, weights, exponents = weights_of(vocabulary, scores, alpha)
+    weights = Weights.of(vocabulary, scores, alpha)
     if candidates is not None:
         best = nbest(lattices, scores, candidates, threads, merge_unknown)
         shares = np.where(best.mask, alpha * np.where(best.mask, best.log_probabilities, 0.0), -np.inf)
@@ -60,10 +60,12 @@ def sample(
             lattices.longest,
             lattices.codes,
             lattices.offsets[first : last + 1],
-            automaton.chains,
+            automaton.pieces,
+            automaton.lengths,
             automaton.starts,
-            weights,
-            exponents,
+            weights.mantissas,
+            weights.exponents,
+            weights.ids,
             vocabulary.unk_id,
             vocabulary.byte_ids,
             merge_unknown,
@@ -105,10 +107,12 @@ def _samples(
     longest: Array,
     codes: Array,
     offsets: Array,
-    chains: Array,
+    pieces: Array,
+    chain_lengths: Array,
     starts: Array,
     weights: Array,
     exponents: Array,
+    ids: Array,
     unk_id: int,
     byte_ids: Array,
     merge_unknown: bool,
@@ -122,7 +126,6 @@ def _samples(
     sums = np.empty(widest + 1, np.float64)
     scales = np.empty(widest + 1, np.int64)
     path = np.empty(widest, np.int32)
-    unknown = weights.size - 1
     width = 4 if byte_ids.size else 1
     output = np.empty(width * (offsets[texts] - offsets[0]), np.int32)
     lengths = np.empty(texts, np.int64)
@@ -130,32 +133,29 @@ def _samples(
     for text in range(texts):
         begin = offsets[text]
         count = offsets[text + 1] - begin
-        forward(longest, begin, count, chains, starts, weights, exponents, sums, scales)
+        forward(longest, begin, count, pieces, chain_lengths, starts, weights, exponents, sums, scales)
         steps = 0
         end = count
         while end > 0:
             piece = longest[begin + end - 1]
-            first, last = starts[piece], starts[piece + 1]
             left = uniform(streams[text], steps) * sums[end]
-            chosen = -2
-            for entry in range(first, last):
-                number = chains[entry, 0]
+            chosen = -1
+            for entry in range(starts[piece], starts[piece + 1]):
+                number = pieces[entry]
                 if weights[number] == 0.0:
                     continue
-                start = end - chains[entry, 1]
+                start = end - chain_lengths[entry]
                 chosen = entry
                 left -= shifted(sums[start] * weights[number], scales[start] + exponents[number] - scales[end])
                 if left < 0.0:
                     break
-            if left >= 0.0 and (first == last or chains[last - 1, 1] != 1 or weights[chains[last - 1, 0]] == 0.0):
-                share = shifted(sums[end - 1] * weights[unknown], scales[end - 1] + exponents[unknown] - scales[end])
-                if share > 0.0 or chosen == -2:
-                    chosen = -1
             path[steps] = chosen
             steps += 1
-            end -= 1 if chosen < 0 else chains[chosen, 1]
+            end -= chain_lengths[chosen]
         before = size
-        size = write_path(path, steps, chains, codes, begin, unk_id, byte_ids, merge_unknown, output, size)
+        size = write_path(
+            path, steps, pieces, chain_lengths, ids, codes, begin, unk_id, byte_ids, merge_unknown, output, size
+        )
         lengths[text] = size - before
     return output[:size].copy(), lengths
 

@@ -6,12 +6,14 @@ exponent q, and most additions need no more than a look that both exponents are 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optok.errors import UserError
+from optok.lattice.batches import checked_alpha
 from optok.lattice.compiling import Array, kernel
 from optok.lattice.vocabulary import Vocabulary
 
@@ -21,27 +23,31 @@ LARGE, SMALL = 2.0**256, 2.0**-256
 NOTHING = -(2**62)  # the exponent of zero
 
 
-def weights_of(
-    vocabulary: Vocabulary, scores: NDArray[Any], alpha: float
-) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.int64]]:
-    """Edge scores (P + 1,), and exp(α · score) as m and q (P + 1,); the last is that of an unknown character.
+@dataclass(frozen=True)
+class Weights:
+    """exp(α · score) of an edge of each piece as `mantissas` and `exponents` (P + 1,); the last: an unknown character.
 
-    A barred piece has m = 0. Raises `UserError` for scores that are of another length or NaN, and for an α that is
-    negative or too large to compute with.
+    A barred piece has mantissa 0. `scores` (P + 1,) and `ids` (P + 1,) are the vocabulary's `edge_scores`.
     """
-    factor = float(alpha)
-    if not 0.0 <= factor < np.inf:
-        raise UserError(f"alpha is {alpha}: give a number from 0 (all segmentations alike) upwards, such as 0.3")
-    edge_scores, unknown = vocabulary.edge_scores(scores)
-    edge_scores = np.append(edge_scores, unknown)
-    barred = edge_scores == -np.inf
-    logarithms = factor * np.where(barred, 0.0, edge_scores.astype(np.float64))
-    if np.abs(logarithms).max() > 1e9:
-        raise UserError(f"alpha {alpha} times the largest score is beyond 1e9: use a smaller alpha")
-    exponents = np.rint(logarithms / STEP)
-    mantissas = np.exp(logarithms - exponents * STEP)
-    mantissas[barred] = 0.0
-    return edge_scores, mantissas, exponents.astype(np.int64)
+
+    mantissas: NDArray[np.float64]
+    exponents: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    ids: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, scores: NDArray[Any], alpha: float) -> Weights:
+        """Raises `UserError` for scores of another length or NaN, and for an α that is negative or too large."""
+        factor = checked_alpha(alpha)
+        edge_scores, ids = vocabulary.edge_scores(scores)
+        barred = edge_scores == -np.inf
+        logarithms = factor * np.where(barred, 0.0, edge_scores.astype(np.float64))
+        if np.abs(logarithms).max() > 1e9:
+            raise UserError(f"alpha {alpha} times the largest score is beyond 1e9: use a smaller alpha")
+        exponents = np.rint(logarithms / STEP)
+        mantissas = np.exp(logarithms - exponents * STEP)
+        mantissas[barred] = 0.0
+        return cls(mantissas, exponents.astype(np.int64), edge_scores, ids)
 
 
 @kernel
@@ -86,7 +92,8 @@ def forward(
     longest: Array,
     begin: int,
     count: int,
-    chains: Array,
+    pieces: Array,
+    chain_lengths: Array,
     starts: Array,
     weights: Array,
     exponents: Array,
@@ -94,16 +101,12 @@ def forward(
     scales: Array,
 ) -> None:
     """The summed weight of all paths into each of `count` positions: sums · 2^(512 · scales)."""
-    unknown = weights.size - 1
     sums[0], scales[0] = 1.0, 0
     for end in range(1, count + 1):
         piece = longest[begin + end - 1]
-        first, last = starts[piece], starts[piece + 1]
         total, scale = 0.0, NOTHING
-        for entry in range(first, last):
-            number = chains[entry, 0]
-            start = end - chains[entry, 1]
+        for entry in range(starts[piece], starts[piece + 1]):
+            number = pieces[entry]
+            start = end - chain_lengths[entry]
             total, scale = plus(total, scale, sums[start] * weights[number], scales[start] + exponents[number])
-        if first == last or chains[last - 1, 1] != 1 or weights[chains[last - 1, 0]] == 0.0:
-            total, scale = plus(total, scale, sums[end - 1] * weights[unknown], scales[end - 1] + exponents[unknown])
         sums[end], scales[end] = in_range(total, scale)

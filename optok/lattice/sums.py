@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from optok.lattice.batches import in_parts
 from optok.lattice.compiling import Array, kernel
 from optok.lattice.paths import joined
-from optok.lattice.scaled import NOTHING, STEP, forward, in_range, plus, shifted, weights_of
+from optok.lattice.scaled import NOTHING, STEP, Weights, forward, in_range, plus, shifted
 from optok.lattice.vocabulary import Lattices
 
 
@@ -47,53 +47,47 @@ def log_partition(
     lattices: Lattices, scores: NDArray[Any], alpha: float = 1.0, threads: int = 1
 ) -> NDArray[np.float64]:
     """log Σ_s' p(s')^α of each text, (B,). Raises `UserError` for a negative α and for scores that do not fit."""
-    _, weights, exponents = weights_of(lattices.vocabulary, scores, alpha)
-    automaton = lattices.vocabulary.automaton
-
-    def part(first: int, last: int) -> Array:
-        offsets = lattices.offsets[first : last + 1]
-        return _log_partitions(lattices.longest, offsets, automaton.chains, automaton.starts, weights, exponents)
-
-    return np.asarray(joined(in_parts(part, lattices, threads)))
+    weights = Weights.of(lattices.vocabulary, scores, alpha)
+    return np.asarray(_joined_parts(_log_partitions, lattices, weights, threads)[0])
 
 
 def entropy(lattices: Lattices, scores: NDArray[Any], alpha: float = 1.0, threads: int = 1) -> NDArray[np.float64]:
     """The entropy in nats of each text's segmentation under p(s')^α / Σ p^α, (B,). Raises as `log_partition`."""
-    edge_scores, weights, exponents = weights_of(lattices.vocabulary, scores, alpha)
-    automaton = lattices.vocabulary.automaton
-
-    def part(first: int, last: int) -> Array:
-        offsets = lattices.offsets[first : last + 1]
-        return _entropies(
-            lattices.longest, offsets, automaton.chains, automaton.starts, edge_scores, weights, exponents, float(alpha)
-        )
-
-    return np.asarray(joined(in_parts(part, lattices, threads)))
+    weights = Weights.of(lattices.vocabulary, scores, alpha)
+    totals, means = _joined_parts(_log_partitions_and_means, lattices, weights, threads)
+    return np.maximum(0.0, totals - float(alpha) * means)
 
 
 def expected_counts(lattices: Lattices, scores: NDArray[Any], alpha: float = 1.0, threads: int = 1) -> Counts:
     """E[count of w] of each piece in each text, under p(s')^α / Σ p^α. Raises as `log_partition`."""
     vocabulary = lattices.vocabulary
-    _, weights, exponents = weights_of(vocabulary, scores, alpha)
-    automaton = vocabulary.automaton
-
-    def part(first: int, last: int) -> tuple[Array, Array, Array]:
-        offsets = lattices.offsets[first : last + 1]
-        return _expected_counts(
-            lattices.longest,
-            offsets,
-            automaton.chains,
-            automaton.starts,
-            weights,
-            exponents,
-            vocabulary.unk_id,
-        )
-
-    parts = in_parts(part, lattices, threads)
-    ids, values, lengths = (joined([part[column] for part in parts]) for column in range(3))
+    weights = Weights.of(vocabulary, scores, alpha)
+    numbers = np.where(weights.ids < 0, np.int32(vocabulary.unk_id), weights.ids)
+    ids, values, lengths = _joined_parts(_expected_counts, lattices, weights, threads, numbers)
     offsets = np.zeros(len(lattices) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return Counts(ids, values, offsets, max(len(vocabulary), vocabulary.unk_id + 1))
+
+
+def _joined_parts(operation: Any, lattices: Lattices, weights: Weights, threads: int, *more: Array) -> list[Array]:
+    """A kernel's results for the whole batch, column by column; `more`: what it takes besides."""
+    automaton = lattices.vocabulary.automaton
+
+    def part(first: int, last: int) -> tuple[Array, ...]:
+        found: tuple[Array, ...] = operation(
+            lattices.longest,
+            lattices.offsets[first : last + 1],
+            automaton.pieces,
+            automaton.lengths,
+            automaton.starts,
+            weights.mantissas,
+            weights.exponents,
+            weights.scores,
+            *more,
+        )
+        return found
+
+    return [joined(list(column)) for column in zip(*in_parts(part, lattices, threads), strict=True)]
 
 
 @kernel
@@ -106,64 +100,75 @@ def _widest(offsets: Array) -> int:
 
 @kernel
 def _log_partitions(
-    longest: Array, offsets: Array, chains: Array, starts: Array, weights: Array, exponents: Array
-) -> Array:
+    longest: Array,
+    offsets: Array,
+    pieces: Array,
+    chain_lengths: Array,
+    starts: Array,
+    weights: Array,
+    exponents: Array,
+    scores: Array,
+) -> tuple[Array]:
     widest = _widest(offsets)
     sums = np.empty(widest + 1, np.float64)
     scales = np.empty(widest + 1, np.int64)
     result = np.empty(offsets.size - 1, np.float64)
     for text in range(offsets.size - 1):
         count = offsets[text + 1] - offsets[text]
-        forward(longest, offsets[text], count, chains, starts, weights, exponents, sums, scales)
+        forward(longest, offsets[text], count, pieces, chain_lengths, starts, weights, exponents, sums, scales)
         result[text] = np.log(sums[count]) + scales[count] * STEP
-    return result
+    return (result,)
 
 
 @kernel
-def _entropies(
+def _log_partitions_and_means(
     longest: Array,
     offsets: Array,
-    chains: Array,
+    pieces: Array,
+    chain_lengths: Array,
     starts: Array,
-    scores: Array,
     weights: Array,
     exponents: Array,
-    alpha: float,
-) -> Array:
-    """H = log Z − α E[log p(s')]; the expectation goes forward with the sums, position by position."""
+    scores: Array,
+) -> tuple[Array, Array]:
+    """log Z and E[log p(s')], as H = log Z − α E[log p(s')]; the mean goes forward with the sums."""
     widest = _widest(offsets)
     sums = np.empty(widest + 1, np.float64)
     scales = np.empty(widest + 1, np.int64)
     means = np.zeros(widest + 1, np.float64)
-    result = np.empty(offsets.size - 1, np.float64)
-    unknown = weights.size - 1
+    totals = np.empty(offsets.size - 1, np.float64)
+    expectations = np.empty(offsets.size - 1, np.float64)
     for text in range(offsets.size - 1):
         begin = offsets[text]
         count = offsets[text + 1] - begin
-        forward(longest, begin, count, chains, starts, weights, exponents, sums, scales)
+        forward(longest, begin, count, pieces, chain_lengths, starts, weights, exponents, sums, scales)
         for end in range(1, count + 1):
             piece = longest[begin + end - 1]
-            first, last = starts[piece], starts[piece + 1]
             mean = 0.0
-            for entry in range(first, last):
-                number = chains[entry, 0]
-                start = end - chains[entry, 1]
-                steps = scales[start] + exponents[number] - scales[end]
+            for entry in range(starts[piece], starts[piece + 1]):
+                number = pieces[entry]
+                start = end - chain_lengths[entry]
                 if weights[number] > 0.0:
+                    steps = scales[start] + exponents[number] - scales[end]
                     share = shifted(sums[start] * weights[number], steps) / sums[end]
                     mean += share * (means[start] + scores[number])
-            if first == last or chains[last - 1, 1] != 1 or weights[chains[last - 1, 0]] == 0.0:
-                steps = scales[end - 1] + exponents[unknown] - scales[end]
-                share = shifted(sums[end - 1] * weights[unknown], steps) / sums[end]
-                mean += share * (means[end - 1] + scores[unknown])
             means[end] = mean
-        result[text] = max(0.0, np.log(sums[count]) + scales[count] * STEP - alpha * means[count])
-    return result
+        totals[text] = np.log(sums[count]) + scales[count] * STEP
+        expectations[text] = means[count]
+    return totals, expectations
 
 
 @kernel
 def _expected_counts(
-    longest: Array, offsets: Array, chains: Array, starts: Array, weights: Array, exponents: Array, unk_id: int
+    longest: Array,
+    offsets: Array,
+    pieces: Array,
+    chain_lengths: Array,
+    starts: Array,
+    weights: Array,
+    exponents: Array,
+    scores: Array,
+    identities: Array,
 ) -> tuple[Array, Array, Array]:
     """Forward and backward sums; an edge's expected count is forward · weight · backward / Z."""
     texts = offsets.size - 1
@@ -172,8 +177,7 @@ def _expected_counts(
     scales = np.empty(widest + 1, np.int64)
     behind = np.empty(widest + 1, np.float64)
     behind_scales = np.empty(widest + 1, np.int64)
-    unknown = weights.size - 1
-    counts = np.zeros(max(unknown, unk_id + 1), np.float64)
+    counts = np.zeros(weights.size, np.float64)
     seen = np.zeros(counts.size, np.bool_)
     touched = np.empty(counts.size, np.int32)
     ids = np.empty(1024, np.int32)
@@ -183,7 +187,7 @@ def _expected_counts(
     for text in range(texts):
         begin = offsets[text]
         count = offsets[text + 1] - begin
-        forward(longest, begin, count, chains, starts, weights, exponents, sums, scales)
+        forward(longest, begin, count, pieces, chain_lengths, starts, weights, exponents, sums, scales)
         behind[: count + 1] = 0.0
         behind_scales[: count + 1] = NOTHING
         behind[count], behind_scales[count] = 1.0, 0
@@ -191,14 +195,10 @@ def _expected_counts(
         for end in range(count, 0, -1):
             behind[end], behind_scales[end] = in_range(behind[end], behind_scales[end])
             piece = longest[begin + end - 1]
-            first, last = starts[piece], starts[piece + 1]
-            for entry in range(first, last + 1):
-                if entry < last:
-                    number, identity, start = chains[entry, 0], chains[entry, 0], end - chains[entry, 1]
-                elif first == last or chains[last - 1, 1] != 1 or weights[chains[last - 1, 0]] == 0.0:
-                    number, identity, start = unknown, unk_id, end - 1
-                else:
-                    break
+            for entry in range(starts[piece], starts[piece + 1]):
+                number = pieces[entry]
+                identity = identities[number]
+                start = end - chain_lengths[entry]
                 if weights[number] == 0.0:
                     continue
                 beyond = weights[number] * behind[end]

@@ -85,6 +85,8 @@ class Vocabulary:
     def _compile(self, ids: Any) -> None:
         size = len(self.pieces)
         self.automaton = Automaton.build([(self.pieces[number], int(number)) for number in ids], size)
+        self._characters = np.array([number for number in ids if len(self.pieces[number]) == 1], dtype=np.int64)
+        self._edge_ids = np.append(np.arange(size, dtype=np.int32), np.int32(-1))
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -104,21 +106,34 @@ class Vocabulary:
             return content_of(texts, mark=True)
         return self._normalizer(*content_of(texts))
 
-    def edge_scores(self, scores: NDArray[Any], best_path: bool = False) -> tuple[NDArray[np.float32], np.float32]:
-        """What an edge of each piece scores (P,), and what an unknown character scores.
+    def edge_scores(
+        self, scores: NDArray[Any], best_path: bool = False
+    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """What an edge of each piece scores (P + 1,), the last that of an unknown character; and its id, or −1.
 
         Equal to `scores`, but for user-defined symbols: SentencePiece gives them 0.1 · (length − 1), the length in
-        bytes for its best path and in characters for everything else; −inf bars them too.
+        bytes for its best path and in characters for everything else; −inf bars them too. An edge of a barred piece
+        of one character is that of an unknown character.
         """
         checked = self.checked(scores)
         if len(self._user_defined):
             barred = checked[self._user_defined] == -np.inf
             bonus = self._bonuses[0 if best_path else 1]
             checked[self._user_defined] = np.where(barred, -np.inf, bonus)
+        edges = np.append(checked, self._unknown_score(checked))
+        ids = self._edge_ids
+        unknown = self._characters[checked[self._characters] == -np.inf]
+        if len(unknown):
+            edges[unknown] = edges[-1]
+            ids = ids.copy()
+            ids[unknown] = -1
+        return edges, ids
+
+    def _unknown_score(self, scores: NDArray[np.float32]) -> np.float32:
         if self.unk_score is not None:
-            return checked, np.float32(self.unk_score)
-        lowest = checked.min(where=self.normal & (checked > -np.inf), initial=np.inf)
-        return checked, np.float32(lowest if np.isfinite(lowest) else 0.0) - UNKNOWN_PENALTY
+            return np.float32(self.unk_score)
+        lowest = scores.min(where=self.normal & (scores > -np.inf), initial=np.inf)
+        return np.float32(lowest if np.isfinite(lowest) else 0.0) - UNKNOWN_PENALTY
 
     def checked(self, scores: NDArray[Any] | Sequence[float]) -> NDArray[np.float32]:
         """A float32 copy of scores over the pieces. Raises `UserError` for another length, NaN and +inf."""
@@ -140,7 +155,7 @@ class Lattices:
     """All segmentations of B texts, C characters in all: for each character, the longest piece that ends with it.
 
     The pieces that end with a character are that piece and those of its suffixes that are in the vocabulary
-    (`Automaton.chains`). An unknown edge stands wherever no unbarred piece of one character does.
+    (the automaton's chains). An unknown edge stands wherever no unbarred piece of one character does.
     """
 
     def __init__(self, vocabulary: Vocabulary, longest: Array, codes: Array, offsets: Array) -> None:

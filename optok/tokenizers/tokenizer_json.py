@@ -156,15 +156,16 @@ def _compare(tokenizer: Any, vocabulary: Vocabulary, texts: Sequence[str]) -> Js
 
 def _score(vocabulary: Vocabulary, ids: Sequence[int], tokens: Sequence[str] | None) -> float:
     """Of a path. `tokens`: what each id spells, where a run of unknown characters is one id."""
-    scores, unknown = vocabulary.edge_scores(vocabulary.scores, best_path=True)
+    scores, _ = vocabulary.edge_scores(vocabulary.scores, best_path=True)
+    unknown = float(scores[-1])
     value_of_byte = {
-        number: 0.0 if 0x80 <= byte < 0xC0 else float(unknown)  # the first byte of a character stands for it
+        number: 0.0 if 0x80 <= byte < 0xC0 else unknown  # the first byte of a character stands for it
         for byte, number in enumerate(vocabulary.byte_ids.tolist())
     }
     total = 0.0
     for place, number in enumerate(ids):
         if number == vocabulary.unk_id:
-            total += float(unknown) * (1 if tokens is None else len(tokens[place]))
+            total += unknown * (1 if tokens is None else len(tokens[place]))
         else:
             total += value_of_byte.get(number, float(scores[number]))
     return total
