@@ -77,7 +77,7 @@ def operations(vocabulary: Vocabulary, stock: object, lines: list[str], threads:
     one, both = "from strings to lists of ids on both sides", "strings to lists of ids; ours to arrays"
 
     def raw():
-        return vocabulary.lattices(lines)
+        return vocabulary.lattices(lines, threads)
 
     def their_best():
         return stock.encode(lines, num_threads=threads)

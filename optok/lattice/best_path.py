@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optok.lattice.batches import in_parts
+from optok.lattice.batches import in_parts, joined
 from optok.lattice.compiling import Array, kernel
-from optok.lattice.paths import Paths, joined, write_path
+from optok.lattice.paths import Paths, write_path
 from optok.lattice.vocabulary import Lattices
 
 REBASE = np.float32(100000.0)  # SentencePiece subtracts a value beyond this, so that float32 stays exact enough
@@ -41,7 +41,7 @@ def best_path(lattices: Lattices, scores: NDArray[Any], threads: int = 1, merge_
             merge_unknown,
         )
 
-    parts = in_parts(part, lattices, threads)
+    parts = in_parts(part, lattices.offsets, threads)
     return Paths.of(joined([ids for ids, _ in parts]), joined([lengths for _, lengths in parts]))
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optok.errors import UserError
-from optok.lattice.batches import in_parts
+from optok.lattice.batches import in_parts, joined
 from optok.lattice.compiling import Array, kernel
-from optok.lattice.paths import NBest, joined, write_path
+from optok.lattice.paths import NBest, write_path
 from optok.lattice.vocabulary import Lattices
 
 PARENT, POSITION, ENTRY, DEPTH = 0, 1, 2, 3  # columns of a path: its parent, where it leaves it, by which edge
@@ -52,7 +52,7 @@ def nbest(lattices: Lattices, scores: NDArray[Any], n: int, threads: int = 1, me
             merge_unknown,
         )
 
-    parts = in_parts(part, lattices, threads)
+    parts = in_parts(part, lattices.offsets, threads)
     return NBest(*(joined([part[column] for part in parts]) for column in range(5)))
 
 

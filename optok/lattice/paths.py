@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,8 +164,3 @@ def write_bytes(code: int, byte_ids: Array, output: Array, size: int) -> int:
     output[size + 2] = byte_ids[0x80 | (code >> 6 & 0x3F)]
     output[size + 3] = byte_ids[0x80 | (code & 0x3F)]
     return size + 4
-
-
-def joined(parts: list[Any]) -> Any:
-    """The results of consecutive parts of a batch as one array."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optok.errors import UserError
-from optok.lattice.batches import in_parts
+from optok.lattice.batches import in_parts, joined
 from optok.lattice.compiling import Array, kernel
 from optok.lattice.nbest import nbest
-from optok.lattice.paths import Paths, joined, write_path
+from optok.lattice.paths import Paths, write_path
 from optok.lattice.scaled import Weights, forward, shifted
 from optok.lattice.vocabulary import Lattices
 
@@ -72,7 +72,7 @@ def sample(
             streams[first:last],
         )
 
-    parts = in_parts(part, lattices, threads)
+    parts = in_parts(part, lattices.offsets, threads)
     return Paths.of(joined([ids for ids, _ in parts]), joined([lengths for _, lengths in parts]))
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optok.lattice.batches import in_parts
+from optok.lattice.batches import in_parts, joined
 from optok.lattice.compiling import Array, kernel
-from optok.lattice.paths import joined
 from optok.lattice.scaled import NOTHING, STEP, Weights, forward, in_range, plus, shifted
 from optok.lattice.vocabulary import Lattices
 
@@ -87,7 +86,7 @@ def _joined_parts(operation: Any, lattices: Lattices, weights: Weights, threads:
         )
         return found
 
-    return [joined(list(column)) for column in zip(*in_parts(part, lattices, threads), strict=True)]
+    return [joined(list(column)) for column in zip(*in_parts(part, lattices.offsets, threads), strict=True)]
 
 
 @kernel

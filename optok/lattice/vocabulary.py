@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from optok.errors import UserError
 from optok.lattice.automaton import Automaton, longest_pieces
+from optok.lattice.batches import in_parts, joined
 from optok.lattice.compiling import Array, kernel
 from optok.lattice.model import Piece, read_unigram, scores_of
 from optok.lattice.normalizer import Normalizer
@@ -95,11 +96,23 @@ class Vocabulary:
         """The texts as they are segmented: what SentencePiece's `normalize` gives; as they are, if made by hand."""
         return plain_texts(*self._content(texts))
 
-    def lattices(self, texts: Sequence[str]) -> Lattices:
+    def lattices(self, texts: Sequence[str], threads: int = 1) -> Lattices:
         """All segmentations of each text. Raises `UserError` where something is not a string of Unicode text."""
-        content, offsets = self._content(texts)
-        longest, codes, characters = longest_pieces(content, offsets, self.automaton.states, len(self.byte_ids) > 0)
-        return Lattices(self, longest, codes, characters)
+        content, offsets = content_of(texts, mark=self._normalizer is None)
+
+        def part(first: int, last: int) -> tuple[Array, Array, Array]:
+            begins = offsets[first : last + 1]
+            segmented = content[begins[0] : begins[-1]], begins - begins[0]
+            if self._normalizer is not None:
+                segmented = self._normalizer(*segmented)
+            longest, codes, ends = longest_pieces(*segmented, self.automaton.states, len(self.byte_ids) > 0)
+            return longest, codes, np.diff(ends)
+
+        parts = in_parts(part, offsets, threads)
+        longest, codes, characters = (joined([part[column] for part in parts]) for column in range(3))
+        starts = np.zeros(len(texts) + 1, dtype=np.int64)
+        np.cumsum(characters, out=starts[1:])
+        return Lattices(self, longest, codes, starts)
 
     def _content(self, texts: Sequence[str]) -> tuple[Array, Array]:
         if self._normalizer is None:

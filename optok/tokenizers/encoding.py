@@ -153,7 +153,7 @@ def _on_the_lattice(vocabulary: lattice.Vocabulary, request: Request) -> Segment
     scores, alpha, threads = vocabulary.scores, request.alpha, request.threads
 
     def segment(texts: Sequence[str], numbers: NDArray[np.int64]) -> list[list[Segmentation]]:
-        lattices = vocabulary.lattices(texts)
+        lattices = vocabulary.lattices(texts, threads)
         if request.nbest is not None:
             found = lattice.nbest(lattices, scores, request.nbest, threads, merge_unknown=False)
             values = found.log_probabilities.tolist()

@@ -54,7 +54,11 @@ def test_another_process_draws_the_same(lattices):
     assert result.stdout.strip() == str(drawn(lattices, range(len(TEXTS))))
 
 
-def test_threads_change_nothing(lattices):
+def test_threads_change_nothing(vocabulary, lattices):
+    for threads in (2, 3, 20):
+        again = vocabulary.lattices(TEXTS, threads)
+        np.testing.assert_array_equal(again.longest, lattices.longest)
+        np.testing.assert_array_equal(again.offsets, lattices.offsets)
     for operation in (log_partition, entropy):
         np.testing.assert_array_equal(operation(lattices, SCORES, 0.5), operation(lattices, SCORES, 0.5, threads=3))
     one, many = nbest(lattices, SCORES, 5), nbest(lattices, SCORES, 5, threads=3)
