@@ -65,7 +65,7 @@ class Request:
 class Segmentation:
     """Of one line: `ids` with one id a character where unknown; `log_probability` where N-best was asked."""
 
-    ids: NDArray[np.int32]
+    ids: list[int]
     log_probability: float | None = None
 
 
@@ -101,7 +101,7 @@ class Encoder:
         self._done += len(texts)
         found = self._segment(texts, numbers)
         write = {"pieces": self._pieces_line, "ids": self._ids_line, "json": self._json_line}[self._request.output]
-        unknown = any((one.ids == self._unknown).any() for line in found for one in line)
+        unknown = any(self._unknown in one.ids for line in found for one in line)
         normalized = (
             self._tokenizer.normalize(texts) if unknown and self._request.output != "ids" else [""] * len(texts)
         )
@@ -109,19 +109,20 @@ class Encoder:
 
     def _merged_ids(self, one: Segmentation) -> list[int]:
         """The ids with each run of unknown characters as one, as SentencePiece has them."""
-        ids = one.ids
-        again = (ids[1:] == self._unknown) & (ids[:-1] == self._unknown)
-        return ids[np.concatenate([[True], ~again])].tolist() if again.any() else ids.tolist()
+        if self._unknown not in one.ids:
+            return one.ids
+        before = [None, *one.ids[:-1]]
+        return [number for number, last in zip(one.ids, before, strict=True) if not number == last == self._unknown]
 
     def pieces_of(self, one: Segmentation, text: str) -> list[str]:
         """The pieces; of a run of unknown characters, those characters."""
-        pieces = [self._tokenizer.pieces[number] for number in one.ids.tolist()]
-        if not (one.ids == self._unknown).any():
+        pieces = [self._tokenizer.pieces[number] for number in one.ids]
+        if self._unknown not in one.ids:
             return pieces
         spelled: list[str] = []
         position = 0
         after_unknown = False
-        for number, piece in zip(one.ids.tolist(), pieces, strict=True):
+        for number, piece in zip(one.ids, pieces, strict=True):
             known = number != self._unknown
             if known:
                 spelled.append(piece)
@@ -156,9 +157,14 @@ def _on_the_lattice(vocabulary: lattice.Vocabulary, request: Request) -> Segment
         lattices = vocabulary.lattices(texts, threads)
         if request.nbest is not None:
             found = lattice.nbest(lattices, scores, request.nbest, threads, merge_unknown=False)
-            values = found.log_probabilities.tolist()
+            ids, ends = found.flat.tolist(), found.offsets.tolist()
+            kept, values = found.mask.sum(axis=1).tolist(), found.log_probabilities.tolist()
+            n = request.nbest
             return [
-                [Segmentation(ids, value) for ids, value in zip(found.candidates(row), values[row], strict=False)]
+                [
+                    Segmentation(ids[ends[row * n + rank] : ends[row * n + rank + 1]], values[row][rank])
+                    for rank in range(kept[row])
+                ]
                 for row in range(len(texts))
             ]
         if alpha is None:
@@ -188,5 +194,4 @@ def _by_merges(merges: lattice.Merges, request: Request) -> Segment:
 
 
 def _in_rows(draws: Iterable[lattice.Paths]) -> list[list[Segmentation]]:
-    paths = list(draws)
-    return [[Segmentation(each[row]) for each in paths] for row in range(len(paths[0]))]
+    return [list(map(Segmentation, row)) for row in zip(*(paths.to_lists() for paths in draws), strict=True)]
