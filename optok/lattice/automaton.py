@@ -24,13 +24,15 @@ class Automaton:
     """S states, E chain entries, P ids.
 
     `states` (S, 4): base and check of the double array, the state of the longest proper suffix, and the id of the
-    longest piece that ends here (P where none does).
+    longest piece that ends here (P where none does). Where that suffix has at most one byte, it is −1, and `pairs`
+    (256, 256) tells the state, from the last two bytes alone.
     `pieces` (E,), `lengths` (E,): the chain of piece w is their part starts[w]:starts[w + 1], the piece itself first;
     lengths in characters. A chain ends with a piece of one character, or with P, the unknown character; so does the
     chain of P itself, of length one. `starts` (P + 2,).
     """
 
     states: Array
+    pairs: Array
     pieces: Array
     lengths: Array
     starts: Array
@@ -47,7 +49,7 @@ class Automaton:
         lengths[ids] = [length for _, _, length in ordered]
         states, suffix = _states(*_tree(content, offsets, ids), size)
         chain, chain_lengths, starts = _chains(suffix, lengths)
-        return cls(states=states, pieces=chain, lengths=chain_lengths, starts=starts)
+        return cls(states=states, pairs=_pairs(states), pieces=chain, lengths=chain_lengths, starts=starts)
 
 
 @kernel
@@ -162,6 +164,33 @@ def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int)
 
 
 @kernel
+def _pairs(states: Array) -> Array:
+    """The state after two bytes none of whose predecessors matter; shortens `states` accordingly."""
+    pairs = np.zeros((256, 256), np.int32)
+    for byte in range(256):
+        first = states[0, BASE] + byte
+        if first == 0 or states[first, CHECK] != 0:
+            continue
+        pairs[:, byte] = first
+    for byte in range(256):
+        first = states[0, BASE] + byte
+        if first == 0 or states[first, CHECK] != 0:
+            continue
+        for following in range(256):
+            second = states[first, BASE] + following
+            if states[second, CHECK] == first:
+                pairs[byte, following] = second
+    short = np.zeros(states.shape[0], np.bool_)
+    for state in range(states.shape[0]):
+        suffix = states[state, FAIL]
+        short[state] = suffix <= 0 or states[suffix, CHECK] == 0
+    for state in range(states.shape[0]):
+        if short[state]:
+            states[state, FAIL] = -1
+    return pairs
+
+
+@kernel
 def _chains(suffix: Array, lengths: Array) -> tuple[Array, Array, Array]:
     size = lengths.size
     starts = np.zeros(size + 2, np.int32)
@@ -191,7 +220,9 @@ def _chains(suffix: Array, lengths: Array) -> tuple[Array, Array, Array]:
 
 
 @kernel
-def longest_pieces(content: Array, offsets: Array, states: Array, keep_codes: bool) -> tuple[Array, Array, Array]:
+def longest_pieces(
+    content: Array, offsets: Array, states: Array, pairs: Array, keep_codes: bool
+) -> tuple[Array, Array, Array]:
     """For each character of each text: the longest piece that ends with it, and, if wanted, its code point.
 
     `content`: the texts' UTF-8 with ▁ as one byte, text b at offsets[b]:offsets[b + 1]. Returns
@@ -204,6 +235,7 @@ def longest_pieces(content: Array, offsets: Array, states: Array, keep_codes: bo
     count = 0
     for text in range(offsets.size - 1):
         state = 0
+        before = 0xFE  # no byte of a text
         end = offsets[text + 1]
         code = 0
         for position in range(offsets[text], end):
@@ -213,9 +245,12 @@ def longest_pieces(content: Array, offsets: Array, states: Array, keep_codes: bo
                 if rows[4 * target + CHECK] == state:
                     state = target
                     break
-                if state == 0:
+                suffix = rows[4 * state + FAIL]
+                if suffix < 0:
+                    state = pairs[before, byte]
                     break
-                state = rows[4 * state + FAIL]
+                state = suffix
+            before = byte
             if keep_codes:
                 if byte < 0x80:
                     code = byte

@@ -99,13 +99,14 @@ class Vocabulary:
     def lattices(self, texts: Sequence[str], threads: int = 1) -> Lattices:
         """All segmentations of each text. Raises `UserError` where something is not a string of Unicode text."""
         content, offsets = content_of(texts, mark=self._normalizer is None)
+        automaton = self.automaton
 
         def part(first: int, last: int) -> tuple[Array, Array, Array]:
             begins = offsets[first : last + 1]
             segmented = content[begins[0] : begins[-1]], begins - begins[0]
             if self._normalizer is not None:
                 segmented = self._normalizer(*segmented)
-            longest, codes, ends = longest_pieces(*segmented, self.automaton.states, len(self.byte_ids) > 0)
+            longest, codes, ends = longest_pieces(*segmented, automaton.states, automaton.pairs, len(self.byte_ids) > 0)
             return longest, codes, np.diff(ends)
 
         parts = in_parts(part, offsets, threads)
