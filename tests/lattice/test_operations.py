@@ -179,3 +179,34 @@ def test_several_processes_compile_into_one_empty_cache_at_once(tmp_path):
     ]
     assert [process.communicate()[0].strip() for process in started] == ["[0, 3, 6]"] * 4
     assert list(tmp_path.rglob("*.nbc"))
+
+
+@pytest.mark.parametrize("text", ["ab" * 500_000, "x" * 1_000_000])
+def test_a_million_characters_take_memory_in_proportion(text):
+    """200 bytes a character at most, for any of the operations; measured in a process of its own."""
+    program = (
+        "import sys, numpy as np; from optok.lattice import *\n"
+        "def peak(): return int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) * 1024\n"
+        "pieces, scores, text = eval(sys.stdin.read()); scores = np.array(scores, dtype=np.float32)\n"
+        "def work(text):\n"
+        "    lattices = Vocabulary(pieces, scores).lattices([text])\n"
+        "    best_path(lattices, scores); nbest(lattices, scores, 3); sample(lattices, scores, 0.3, 1, 1, [0])\n"
+        "    expected_counts(lattices, scores, 0.3); return entropy(lattices, scores, 0.3)[0]\n"
+        "work(text[:10]); before = peak(); value = work(text); print(peak() - before, value)"
+    )
+    given = repr((PIECES, SCORES.tolist(), text))
+    result = subprocess.run([sys.executable, "-c", program], input=given, capture_output=True, text=True, check=True)
+    taken, value = map(float, result.stdout.split())
+    assert taken < 200 * len(text)
+    assert np.isfinite(value)
+
+
+def test_equal_segmentations_without_number_are_found_in_their_order():
+    """Every segmentation of a long text scores the same: the N best of the text are those of its end, continued."""
+    pieces, scores = ["a", "aa", "aaa"], np.array([-1.0, -2.0, -3.0])
+    found = nbest(Vocabulary(pieces, scores).lattices(["a" * 3000]), scores, 64)
+    assert (found.log_probabilities == -3000.0).all()
+    paths = [tuple(path.tolist()) for path in found.candidates(0)]
+    assert len(set(paths)) == 64
+    starts = [[sum(path[k:]) + len(path) - k for k in range(len(path) - 1, -1, -1)] for path in paths]
+    assert starts == sorted(starts, reverse=True)  # from the end, the longest edge, whose start is lowest, stands first

@@ -94,7 +94,9 @@ def test_draws_follow_the_exact_probabilities_of_the_vectors():
                 bins[-1] = (bins[-1][0] + rest[0], bins[-1][1] + rest[1])
             statistic += sum((o - e) ** 2 / e for o, e in bins)
             degrees += len(bins) - 1
-    assert degrees > 100
+    if degrees == 0:
+        pytest.skip("no text of this file has two segmentations that are likely enough")
+    assert degrees > 100 or "OPTOK_VECTORS" in os.environ
     # Wilson and Hilferty (1931): the cube root of chi-square over its degrees of freedom is nearly normal.
     spread = 2 / (9 * degrees)
     tail = 1 - NormalDist(1 - spread, spread**0.5).cdf((statistic / degrees) ** (1 / 3))
