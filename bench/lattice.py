@@ -74,7 +74,11 @@ def operations(vocabulary: Vocabulary, stock: object, lines: list[str], threads:
     scores = vocabulary.scores
     ready = vocabulary.lattices(lines)
     numbers = range(len(lines))
-    one, both = "from strings to lists of ids on both sides", "strings to lists of ids; ours to arrays"
+    lists = "strings to lists of ids; limited by making the lists and by reading the text byte by byte"
+    arrays = "strings to lists of ids, ours to arrays; limited by"
+    reading = f"{arrays} reading the text byte by byte (normaliser, automaton)"
+    forward = "the forward pass, in which each position waits for the one before"
+    ready_note = f"ours from ready edges, {arrays}"
 
     def raw():
         return vocabulary.lattices(lines, threads)
@@ -88,26 +92,32 @@ def operations(vocabulary: Vocabulary, stock: object, lines: list[str], threads:
     def their_samples():
         return stock.encode(lines, enable_sampling=True, alpha=ALPHA, nbest_size=-1, num_threads=threads)
 
-    yield Operation("best_raw", lambda: best_path(raw(), scores, threads).to_lists(), their_best, one, 0.8)
-    yield Operation("best_arrays", lambda: best_path(raw(), scores, threads), their_best, both)
-    yield Operation("best_edges", lambda: best_path(ready, scores, threads), their_best, f"{both}, from ready edges")
-    yield Operation("nbest3_raw", lambda: nbest(raw(), scores, 3, threads), their_nbest, both, 3.0)
-    yield Operation("nbest3_edges", lambda: nbest(ready, scores, 3, threads), their_nbest, f"{both}, ready edges", 10.0)
+    yield Operation("best_raw", lambda: best_path(raw(), scores, threads).to_lists(), their_best, lists, 0.8)
+    yield Operation("best_arrays", lambda: best_path(raw(), scores, threads), their_best, reading)
+    yield Operation("best_edges", lambda: best_path(ready, scores, threads), their_best, f"{ready_note} {forward}")
+    yield Operation("nbest3_raw", lambda: nbest(raw(), scores, 3, threads), their_nbest, reading, 3.0)
     yield Operation(
-        "sampling_raw", lambda: sample(raw(), scores, ALPHA, 1, 1, numbers, threads=threads), their_samples, both, 3.0
+        "nbest3_edges", lambda: nbest(ready, scores, 3, threads), their_nbest, f"{ready_note} {forward}", 10.0
+    )
+    yield Operation(
+        "sampling_raw",
+        lambda: sample(raw(), scores, ALPHA, 1, 1, numbers, threads=threads),
+        their_samples,
+        reading,
+        3.0,
     )
     yield Operation(
         "sampling_edges",
         lambda: sample(ready, scores, ALPHA, 1, 1, numbers, threads=threads),
         their_samples,
-        f"{both}, from ready edges",
+        f"{ready_note} {forward}",
     )
     if threads == 1:
         yield Operation(
             "nbest64_raw",
             lambda: nbest(raw(), scores, 64),
             lambda: stock.nbest_encode(lines, nbest_size=64, out_type=int),
-            both,
+            f"{arrays} writing out 64 paths",
         )
 
 
