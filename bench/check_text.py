@@ -14,6 +14,7 @@ import lzma
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 import sentencepiece
 
-from optok.errors import UserError
+from optok.errors import UserError, nearest
 from optok.files import decode_lines
 from optok.lattice import Merges, Vocabulary, sample
 from optok.tokenizers.equality import compare_nbest, differing_best_paths, differing_normalization
@@ -137,17 +138,26 @@ def check_bpe(model: Path, texts: list[str]) -> Findings:
     return Findings(differing)
 
 
+def _chosen(named: str | None, allowed: Iterable[str]) -> list[str]:
+    names = named.split(",") if named else list(allowed)
+    for name in names:
+        if name not in allowed:
+            raise UserError(f"there is no {name!r}: {nearest(name, allowed)}")
+    return names
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="The engine against stock SentencePiece on any text.")
     parser.add_argument("text", type=Path, help="a .tsv with a header line, or plain text; .xz too")
     parser.add_argument("--columns", help="of a table, comma-separated; default: all")
+    parser.add_argument("--models", help=f"comma-separated, of: {', '.join(MODELS)}; default: all")
     arguments = parser.parse_args()
     columns = columns_of(arguments.text)
-    chosen = arguments.columns.split(",") if arguments.columns else list(columns)
     wrong = 0
-    for column in chosen:
+    for column in _chosen(arguments.columns, columns):
         texts = columns[column]
-        for name, options in MODELS.items():
+        for name in _chosen(arguments.models, MODELS):
+            options = MODELS[name]
             began = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder:
                 try:

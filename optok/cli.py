@@ -20,7 +20,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-tokenizer_app = typer.Typer(help="Baseline tokenizers.", no_args_is_help=True)
+tokenizer_app = typer.Typer(help="Tokenizers: train, compare, export.", no_args_is_help=True)
 app.add_typer(tokenizer_app, name="tokenizer")
 
 for stage in (
