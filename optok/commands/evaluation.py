@@ -39,9 +39,10 @@ def translate(
     from optok.progress import Progress
     from optok.translation.decoding import Decoder
 
+    folder = needed(export, "--export", "translate")  # before it waits for text
     decoding = config.Decoding() if settings is None else read_slice(_Translate, settings).decoding
     lines = decode_lines(sys.stdin.buffer.read(), "standard input") if input is None else read_lines(input)
-    decoder = Decoder(needed(export, "--export", "translate"), threads, device)
+    decoder = Decoder(folder, threads, device)
     translated = decoder.translate(lines, decoding, Progress("translate", len(lines), "lines"))
     if output is None:
         sys.stdout.buffer.write("".join(line + "\n" for line in translated).encode("utf-8"))
