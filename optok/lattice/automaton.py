@@ -88,8 +88,8 @@ def _tree(content: Array, offsets: Array, ids: Array) -> tuple[Array, Array, Arr
 def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int) -> tuple[Array, Array]:
     """The nodes laid out as a double array, with failures; and each piece's longest proper suffix that is a piece.
 
-    A node's children stand at base + label; the first slot where all of them fit is taken, but after 512 tries
-    they go to the end: the array stays dense enough, and the time linear.
+    A node's children stand at base + label, the root's in the first 256 slots; the first base from which all of them
+    fit is taken, but after 512 tries they go to the end: the array stays dense, and the time linear.
     """
     states = np.full((2 * label.size + 1024, 4), -1, np.int32)
     place = np.zeros(label.size, np.int32)
@@ -98,8 +98,8 @@ def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int)
     states[0, BASE] = 0
     states[0, FAIL] = 0
     states[0, LONGEST] = size
-    used = 1  # slots from here on are free
-    low = 1  # slots below are taken
+    used = 256  # slots from here on are free
+    low = 256  # slots below are taken
     head, tail = 0, 1
     while head < tail:
         parent = queue[head]
@@ -111,24 +111,20 @@ def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int)
             continue
         while low < used and states[low, CHECK] >= 0:
             low += 1
-        slot = max(low, int(label[first]))
-        tries = 0
-        while True:
-            if tries >= 512:
-                slot = used + int(label[first])
-            base = slot - int(label[first])
+        base = low - int(label[first]) if here != 0 else 0
+        for _ in range(512 if here != 0 else 0):
             node = first
-            fits = True
             while node >= 0:
                 at = base + int(label[node])
-                if at == 0 or (at < used and states[at, CHECK] >= 0):
-                    fits = False
+                if at < used and states[at, CHECK] >= 0:
                     break
                 node = sibling[node]
-            if fits:
+            if node < 0:
                 break
-            slot += 1
-            tries += 1
+            base += 1
+        else:
+            if here != 0:
+                base = used
         if base + 512 > states.shape[0]:
             larger = np.full((2 * states.shape[0] + 1024, 4), -1, np.int32)
             larger[: states.shape[0]] = states
