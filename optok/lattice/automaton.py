@@ -85,11 +85,30 @@ def _tree(content: Array, offsets: Array, ids: Array) -> tuple[Array, Array, Arr
 
 
 @kernel
+def _base_for(first: int, low: int, used: int, label: Array, sibling: Array, states: Array) -> int:
+    """Where a node's children fit, by the first of them: at free slots from `low` on.
+
+    After 512 tries they go to the end: the array stays dense, and the time linear.
+    """
+    base = low - int(label[first])
+    for _ in range(512):
+        node = first
+        while node >= 0:
+            at = base + int(label[node])
+            if at < used and states[at, CHECK] >= 0:
+                break
+            node = sibling[node]
+        if node < 0:
+            return base
+        base += 1
+    return used
+
+
+@kernel
 def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int) -> tuple[Array, Array]:
     """The nodes laid out as a double array, with failures; and each piece's longest proper suffix that is a piece.
 
-    A node's children stand at base + label, the root's in the first 256 slots; the first base from which all of them
-    fit is taken, but after 512 tries they go to the end: the array stays dense, and the time linear.
+    A node's children stand at base + label, the root's in the 256 slots behind its own.
     """
     states = np.full((2 * label.size + 1024, 4), -1, np.int32)
     place = np.zeros(label.size, np.int32)
@@ -98,8 +117,8 @@ def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int)
     states[0, BASE] = 0
     states[0, FAIL] = 0
     states[0, LONGEST] = size
-    used = 256  # slots from here on are free
-    low = 256  # slots below are taken
+    used = 257  # slots from here on are free
+    low = 257  # slots below are taken
     head, tail = 0, 1
     while head < tail:
         parent = queue[head]
@@ -111,20 +130,7 @@ def _states(label: Array, child: Array, sibling: Array, piece: Array, size: int)
             continue
         while low < used and states[low, CHECK] >= 0:
             low += 1
-        base = low - int(label[first]) if here != 0 else 0
-        for _ in range(512 if here != 0 else 0):
-            node = first
-            while node >= 0:
-                at = base + int(label[node])
-                if at < used and states[at, CHECK] >= 0:
-                    break
-                node = sibling[node]
-            if node < 0:
-                break
-            base += 1
-        else:
-            if here != 0:
-                base = used
+        base = 1 if here == 0 else _base_for(first, low, used, label, sibling, states)
         if base + 512 > states.shape[0]:
             larger = np.full((2 * states.shape[0] + 1024, 4), -1, np.int32)
             larger[: states.shape[0]] = states
@@ -165,12 +171,12 @@ def _pairs(states: Array) -> Array:
     pairs = np.zeros((256, 256), np.int32)
     for byte in range(256):
         first = states[0, BASE] + byte
-        if first == 0 or states[first, CHECK] != 0:
+        if states[first, CHECK] != 0:
             continue
         pairs[:, byte] = first
     for byte in range(256):
         first = states[0, BASE] + byte
-        if first == 0 or states[first, CHECK] != 0:
+        if states[first, CHECK] != 0:
             continue
         for following in range(256):
             second = states[first, BASE] + following
