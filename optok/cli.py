@@ -14,6 +14,8 @@ import typer
 from optok.commands import corpora, evaluation, tokenizers, training
 from optok.errors import UserError
 
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
 app = typer.Typer(
     help="How much does a tokenizer cost a translation system?",
     no_args_is_help=True,
@@ -38,15 +40,12 @@ tokenizer_app.command("export")(tokenizers.tokenizer_export)
 def main() -> None:
     """Runs a command; a `UserError` is one line on standard error and exit code 2, Ctrl-C exit code 130."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # typer makes an exit code of Ctrl-C and returns it
     except UserError as error:
         print(f"optok: error: {error}", file=sys.stderr)
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
-        print("optok: interrupted; the same command goes on", file=sys.stderr)
-        sys.exit(130)
-    except typer.Exit as leave:
-        sys.exit(leave.exit_code)
+        code = INTERRUPTED
     except MemoryError:
         print("optok: error: out of memory; give the stage more and run it again, it goes on", file=sys.stderr)
         sys.exit(2)
@@ -60,3 +59,7 @@ def main() -> None:
                 print(f"optok: error: {message}", file=sys.stderr)
             sys.exit(2)
         raise
+    if code == INTERRUPTED:
+        print("optok: interrupted; the same command goes on", file=sys.stderr)
+    if code:
+        sys.exit(code)
