@@ -70,16 +70,21 @@ def best_values(
 ) -> None:
     """The highest log p of a path into each of `count` positions, and its last edge."""
     values[0] = 0.0
+    before = 0.0
     for end in range(1, count + 1):
         piece = longest[begin + end - 1]
-        top = -np.inf
-        entry = -1
-        for candidate in range(starts[piece], starts[piece + 1]):
+        first, final = starts[piece], starts[piece + 1] - 1
+        top = values[end - chain_lengths[first]] + scores[pieces[first]]
+        entry = first
+        for candidate in range(first + 1, final):
             value = values[end - chain_lengths[candidate]] + scores[pieces[candidate]]
-            if value > top:
-                top = value
-                entry = candidate
-        values[end] = top
+            entry = candidate if value > top else entry
+            top = value if value > top else top
+        # The last edge starts one character back: only it waits for the value just found.
+        value = before + scores[pieces[final]]
+        entry = final if value > top else entry
+        before = value if value > top else top
+        values[end] = before
         back[end] = entry
 
 
