@@ -8,10 +8,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import Benchmark, optok
 
 from optok import plan
 from optok.files import read_json, read_lines
+from tests.chain import Benchmark, optok
 
 ROOT = Path(__file__).parents[1]
 

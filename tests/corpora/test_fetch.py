@@ -8,11 +8,11 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from making import wheel
 
 from optok.corpora.catalogue import Archive, find_archive
 from optok.corpora.fetch import archive_path, entry_path, fetch_entry
 from optok.errors import UserError
+from tests.corpora.making import wheel
 
 
 def entry_of(path, requirement="gramps==6.0.8", sha256=None):

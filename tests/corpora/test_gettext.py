@@ -3,7 +3,6 @@ import io
 import random
 
 import pytest
-from making import catalogue, gramps_wheel, sentences
 
 from optok.corpora.catalogue import find_archive
 from optok.corpora.gettext import (
@@ -17,6 +16,7 @@ from optok.corpora.gettext import (
     without_access_keys,
 )
 from optok.errors import UserError
+from tests.corpora.making import catalogue, gramps_wheel, sentences
 
 GERMAN = "Content-Type: text/plain; charset=UTF-8\nPlural-Forms: nplurals=2; plural=n != 1;\n"
 POLISH = (

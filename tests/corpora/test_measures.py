@@ -2,9 +2,9 @@ import random
 import re
 
 import polars as pl
-from making import sentences
 
 from optok.corpora.measures import contamination, near_duplicates, sizes
+from tests.corpora.making import sentences
 
 
 def table(en, de):

@@ -2,13 +2,13 @@ import random
 
 import polars as pl
 import pytest
-from making import catalogue, gramps_wheel, sentences
 
 from optok.config import FilesCorpus, GettextCorpus
 from optok.corpora.prepare import prepare
 from optok.corpora.store import corpus_digest, read_report, read_split
 from optok.errors import UserError
 from optok.files import read_json, read_lines, sha256_of
+from tests.corpora.making import catalogue, gramps_wheel, sentences
 
 
 def gettext_corpus(languages=("en", "de"), **settings):

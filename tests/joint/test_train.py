@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 import sentencepiece
-from conftest import Benchmark
 
 from optok import plan
 from optok.config import load, merge
@@ -20,6 +19,7 @@ from optok.joint.train import TrainSettings, train_system
 from optok.lattice import Vocabulary, best_path
 from optok.tokenizers.model_file import read_model
 from optok.training import run_log
+from tests.chain import Benchmark
 
 
 class Killed(Exception):

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Benchmark
 
 from optok import plan
+from tests.chain import Benchmark
 
 UPDATES = 100  # enough that a signal finds the process at work
 WAIT = 60.0  # seconds; a process that takes longer to get somewhere hangs
