@@ -69,7 +69,7 @@ def test_training_learns_a_word_for_word_language(sides: tuple[Side, Side], tmp_
     torch.manual_seed(0)
     task = TranslationTask(Transformer(sizes, 22, 22, 3, 3), source, target, validation, 0.1, "cpu")
     lengths = [np.array([len(text) for text in side]) for side in sentences(1, 400)]
-    settings = Training(updates=400, learning_rate=1e-2, warmup=50, validate_every=100, batch_characters=1500)
+    settings = Training(updates=600, learning_rate=5e-3, warmup=50, validate_every=100, batch_characters=1500)
     batches = Batches(lengths[0], lengths[1], settings.batch_characters, seed=1)
     chosen = train(task, batches, settings, 1, tmp_path / "checkpoints", tmp_path / "log.jsonl")
     assert chosen.score > 90
