@@ -3,9 +3,11 @@ PYTHON ?= python3
 PIP_ARGS ?=
 SNAKEMAKE_ARGS ?=
 CORES ?= all
+CONFIG ?= config/config.yaml
+PORT ?= 5000
 BIN := .venv/bin
 
-.PHONY: demo quick test lint lock bench check-text
+.PHONY: demo quick mlflow test lint lock bench check-text
 
 demo: .venv/stamp  ## the main job: eight directions, from nothing to a table
 	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete $(SNAKEMAKE_ARGS)
@@ -14,6 +16,9 @@ demo: .venv/stamp  ## the main job: eight directions, from nothing to a table
 quick: .venv/stamp  ## one direction, its systems, into results-quick/
 	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/quick.yaml $(SNAKEMAKE_ARGS)
 	@$(BIN)/optok table --configfile config/quick.yaml --print
+
+mlflow: .venv/stamp  ## MLflow's page on 127.0.0.1: PORT=5000, CONFIG=config/quick.yaml for the quick results
+	@$(BIN)/optok track --configfile $(CONFIG) --serve --port $(PORT)
 
 .venv/stamp: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

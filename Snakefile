@@ -15,9 +15,11 @@ include: "workflow/rules/tokenizers.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/postprocessing.smk"
 include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/tracking.smk"
 
 
 rule all:
     default_target: True
     input:
         TABLE_FILES,
+        RESULTS / "tracking.json",

@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from optok.commands import corpora, evaluation, tokenizers, training
+from optok.commands import corpora, evaluation, report, tokenizers, tracking, training
 from optok.errors import UserError
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -29,7 +29,8 @@ for stage in (
     *(corpora.fetch, corpora.prepare),
     *(tokenizers.encode, tokenizers.decode),
     *(training.train, training.retokenize, training.restrict),
-    *(evaluation.export, evaluation.translate, evaluation.score, evaluation.table),
+    *(evaluation.export, evaluation.translate, evaluation.score, evaluation.table, report.report),
+    tracking.track,
 ):
     app.command()(stage)
 tokenizer_app.command("train")(tokenizers.tokenizer_train)

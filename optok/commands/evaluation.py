@@ -17,7 +17,7 @@ class _Translate(Stage):
     decoding: config.Decoding
 
 
-class _Table(Stage):
+class TableSlice(Stage):
     task: str
     baseline: str
     corpora: dict[str, list[str]]
@@ -89,7 +89,7 @@ def table(
     if settings is None:
         configured = configured_by(configfile, "table")
         settings, results = json.dumps(plan.table_settings(configured)), results or Path(configured.results)
-    planned = read_slice(_Table, settings).model_dump()
+    planned = read_slice(TableSlice, settings).model_dump()
     folder = needed(results, "--results", "table")
     built = build_table(folder, planned)
     write_table(built, folder, planned)

@@ -37,7 +37,10 @@ def _row(results: Path, run: Run, task: str) -> dict[str, Any]:
     row |= {"task": task, "corpus": run.corpus, "direction": run.direction, "system": run.system, "seed": run.seed}
     row |= {"status": "ok", "reason": ""}
     try:
-        scores, record = _of_format(folder / "scores.json", SCORES_FORMAT), _of_format(folder / "run.json", RUN_FORMAT)
+        scores, record = (
+            read_record(folder / "scores.json", SCORES_FORMAT),
+            read_record(folder / "run.json", RUN_FORMAT),
+        )
     except UserError as error:
         failed = _last_words(results, run)
         status = ("failed", failed) if failed else ("missing", str(error))
@@ -50,7 +53,8 @@ def _row(results: Path, run: Run, task: str) -> dict[str, Any]:
     return row | {"updates": record["updates"], "train_seconds": record["train_seconds"]}
 
 
-def _of_format(path: Path, number: int) -> dict[str, Any]:
+def read_record(path: Path, number: int) -> dict[str, Any]:
+    """A run's `run.json` or `scores.json`; raises `UserError` where it is missing or of another format."""
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != number:
         raise UserError(f"{path} is of another format than {number}: delete it and run its stage again")

@@ -1,0 +1,23 @@
+# Tracking: the runs in MLflow. The table and the page never wait for it, and a failure is only recorded.
+
+
+rule track:
+    input:
+        [RESULTS / run.folder / "scores.json" for run in ALL_RUNS],
+        [RESULTS / run.folder / "run.json" for run in ALL_RUNS],
+    output:
+        RESULTS / "tracking.json",
+    log:
+        RESULTS / "logs/track.log",
+    benchmark:
+        RESULTS / "benchmarks/track.tsv"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=60,
+        gpu=0,
+    params:
+        settings=as_json(plan.table_settings(SETTINGS)),
+        results=RESULTS,
+    shell:
+        "{OPTOK} track --settings {params.settings:q} --results {params.results:q} --keep-going 2>&1 | tee {log:q}"
