@@ -244,7 +244,9 @@ class Translator(Part):
     width: Count | None = Field(default=None, description="Width of embeddings and states.")
     feed_forward: Count | None = Field(default=None, description="Width inside a feed-forward block.")
     heads: Count | None = Field(default=None, description="Attention heads; divides `width`.")
-    dropout: Annotated[float, Field(ge=0, lt=1)] | None = Field(default=None, description="Dropout.")
+    dropout: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        default=None, description="Dropout, on the embeddings and on what each block adds (Vaswani et al. 2017, §5.4)."
+    )
     pre_norm: bool | None = Field(
         default=None, description="Layer normalisation before each block (true) or after it (false)."
     )

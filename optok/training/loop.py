@@ -120,7 +120,7 @@ def train(
 
     `progress(update, message)` is called after every update. Raises `UserError` when the loss is no longer finite.
     """
-    optimizer = torch.optim.Adam(task.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+    optimizer = torch.optim.Adam(task.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
     chosen = Chosen()
     start = _resume(task, optimizer, learner, chosen, checkpoints)
     log = RunLog(log_path, resumed_at=start)

@@ -2,7 +2,8 @@
 
 Axes: B sentences, S source tokens, T target tokens, D width, H heads, V pieces. A block of attention keeps
 its projections fused (query, key and value of self-attention in one matrix; key and value of the attention
-over the source in one), as the export does. Positions are sinusoidal and count from 1.
+over the source in one), as the export does. Positions are sinusoidal and count from 1. Dropout is the paper's
+(§5.4): on the embeddings and on what each block adds, none inside attention.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ def sinusoidal_positions(length: int, width: int) -> Tensor:
 class Attention(nn.Module):
     """Multi-head attention over the sequence itself, or over `memory` (then keys and values come from it)."""
 
-    def __init__(self, width: int, heads: int, dropout: float, over_memory: bool) -> None:
+    def __init__(self, width: int, heads: int, over_memory: bool) -> None:
         super().__init__()
-        self.heads, self.dropout, self.over_memory = heads, dropout, over_memory
+        self.heads, self.over_memory = heads, over_memory
         if over_memory:
             self.query = nn.Linear(width, width)
             self.key_value = nn.Linear(width, 2 * width)
@@ -48,8 +49,7 @@ class Attention(nn.Module):
         else:
             (query,) = self._split(self.query(states), 1)
             key, value = self._split(self.key_value(memory), 2)
-        dropout = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=causal)
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
         return self.output(mixed.transpose(1, 2).flatten(2))
 
     def _split(self, projected: Tensor, parts: int) -> tuple[Tensor, ...]:
@@ -60,14 +60,13 @@ class Attention(nn.Module):
 class FeedForward(nn.Module):
     """Linear → ReLU → linear (Vaswani et al. 2017, §3.3)."""
 
-    def __init__(self, width: int, inner: int, dropout: float) -> None:
+    def __init__(self, width: int, inner: int) -> None:
         super().__init__()
         self.inner = nn.Linear(width, inner)
         self.outer = nn.Linear(inner, width)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor) -> Tensor:
-        return self.outer(self.dropout(F.relu(self.inner(states))))
+        return self.outer(F.relu(self.inner(states)))
 
 
 class Layer(nn.Module):
@@ -75,16 +74,16 @@ class Layer(nn.Module):
 
     def __init__(self, sizes: Architecture, over_memory: bool) -> None:
         super().__init__()
-        width, heads, dropout = sizes.width, sizes.heads, sizes.dropout
+        width, heads = sizes.width, sizes.heads
         self.pre_norm, self.causal = sizes.pre_norm, over_memory
-        self.attention = Attention(width, heads, dropout, over_memory=False)
+        self.attention = Attention(width, heads, over_memory=False)
         self.attention_norm = nn.LayerNorm(width)
         if over_memory:
-            self.memory_attention = Attention(width, heads, dropout, over_memory=True)
+            self.memory_attention = Attention(width, heads, over_memory=True)
             self.memory_norm = nn.LayerNorm(width)
-        self.feed_forward = FeedForward(width, sizes.feed_forward, dropout)
+        self.feed_forward = FeedForward(width, sizes.feed_forward)
         self.feed_forward_norm = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(sizes.dropout)
 
     def forward(self, states: Tensor, mask: Tensor | None, memory: Tensor | None, memory_mask: Tensor | None) -> Tensor:
         """(B, T, D) → (B, T, D). Padding at the end needs no mask under causal attention."""
