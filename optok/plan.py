@@ -166,6 +166,15 @@ def table_settings(settings: Settings) -> dict[str, Any]:
     }
 
 
+def report_settings(settings: Settings, configuration: list[str]) -> dict[str, Any]:
+    """What `optok report` reads: the table's settings, and all of them to be shown with the files they come from."""
+    return {
+        **table_settings(settings),
+        "configuration": configuration,
+        "settings": settings.model_dump(exclude_none=True),
+    }
+
+
 def planned_runs(table: dict[str, Any]) -> Iterator[Run]:
     """The runs that `table_settings` names, in order."""
     for corpus, directions in table["corpora"].items():
