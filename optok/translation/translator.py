@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
 from safetensors import SafetensorError
@@ -25,7 +24,10 @@ from optok.config import Architecture, describe
 from optok.errors import UserError
 from optok.files import atomic_path, read_json, sha256_of, write_bytes, write_json
 from optok.translation.export import pieces_of
-from optok.translation.transformer import Transformer
+from optok.translation.shapes import weight_shapes
+
+if TYPE_CHECKING:
+    from optok.translation.transformer import Transformer
 
 FORMAT = 1
 SIDES = ("source", "target")
@@ -42,6 +44,10 @@ class Translator:
 
     def transformer(self, pads: dict[str, int]) -> Transformer:
         """The model with its weights, in evaluation mode; `pads`: side → id of `<pad>`."""
+        import torch
+
+        from optok.translation.transformer import Transformer
+
         rows = {side: len(self.weights[f"{side}_embedding.weight"]) for side in SIDES}
         model = Transformer(self.sizes, rows["source"], rows["target"], pads["source"], pads["target"])
         model.load_state_dict({name: torch.from_numpy(array) for name, array in self.weights.items()})
@@ -110,14 +116,13 @@ def _check_shapes(
     weights: dict[str, NDArray[np.float32]], sizes: Architecture, models: dict[str, Path], folder: Path
 ) -> None:
     pieces = {side: len(pieces_of(model)) for side, model in models.items()}
-    with torch.device("meta"):
-        expected = Transformer(sizes, pieces["source"], pieces["target"], 0, 0).state_dict()
-    for name, tensor in expected.items():
+    expected = weight_shapes(sizes, pieces["source"], pieces["target"])
+    for name, shape in expected.items():
         found = tuple(weights[name].shape) if name in weights else None
-        if found != tuple(tensor.shape):
+        if found != shape:
             raise UserError(
                 f"{folder / 'model.safetensors'}: {name} has the shape {found}, but the settings and tokenizers "
-                f"want {tuple(tensor.shape)}: these files do not belong together"
+                f"want {shape}: these files do not belong together"
             )
     if foreign := sorted(set(weights) - set(expected)):
         raise UserError(f"{folder / 'model.safetensors'} holds {foreign[0]!r}, which this model has not")
