@@ -9,6 +9,9 @@ if not workflow.overwrite_configfiles:
     configfile: "config/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/tokenizers.smk"
@@ -16,10 +19,12 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/postprocessing.smk"
 include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/tracking.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
     default_target: True
     input:
         TABLE_FILES,
+        RESULTS / "report.html",
         RESULTS / "tracking.json",

@@ -45,7 +45,15 @@ def _row(results: Path, run: Run, task: str) -> dict[str, Any]:
         failed = _last_words(results, run)
         status = ("failed", failed) if failed else ("missing", str(error))
         return row | dict(zip(("status", "reason"), status, strict=True))
-    row |= {name: round(scores[name], 4) for name in SCORES}
+    try:
+        return row | _shown(scores, record)
+    except (KeyError, TypeError) as error:
+        reason = f"scores.json or run.json of {folder} is damaged ({error}): delete it and run its stage again"
+        return row | {"status": "missing", "reason": reason}
+
+
+def _shown(scores: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {name: round(scores[name], 4) for name in SCORES}
     row["tokens_per_sentence"] = round(scores["tokens_per_sentence"], 4)
     row["signature"] = scores["signatures"]["bleu"]
     for side in ("source", "target"):

@@ -13,6 +13,7 @@ from optok.reporting.marks import Mark, marks
 
 TOKENS = "tokens per sentence"
 UPDATES = "update"
+SPANS = (1.0, 2.0)  # the least that a panel shows, of tokens and of BLEU
 VALID_BLEU = "valid/bleu"
 TRAIN_NLL = "train/nll"
 
@@ -120,7 +121,7 @@ def tokens_plot(results: Results) -> dict[str, Any]:
             _panel(
                 corpus,
                 direction,
-                lines and scatter(lines, marks(results.systems), TOKENS, "BLEU", label),
+                lines and scatter(lines, marks(results.systems), TOKENS, "BLEU", SPANS, label),
                 "No run of this direction has scores.",
             )
         )
@@ -152,12 +153,10 @@ def _curves(results: Results, metric: str) -> list[dict[str, Any]]:
     for corpus, direction in results.directions:
         lines = []
         for run in results.runs:
-            points = results.curve(run, metric)
-            if (run.corpus, run.direction) == (corpus, direction) and points:
-                before = _updates_before(results, run)
-                shifted = [(float(before + update), value) for update, value in points]
+            points = _series(results, run, metric) if (run.corpus, run.direction) == (corpus, direction) else []
+            if points:
                 name = run.system + (f" seed {run.seed}" if len(results.seeds) > 1 else "")
-                lines.append(Line(run.system, shifted, name))
+                lines.append(Line(run.system, points, name))
         unit = "BLEU" if bleu else "nats per token"
         said = ", ".join(f"{line.name} ends at {line.points[-1][1]:.1f}" for line in lines)
         label = f"{corpus} {direction}: {'validation BLEU' if bleu else 'training loss'} by update. {said}"
@@ -172,13 +171,18 @@ def _curves(results: Results, metric: str) -> list[dict[str, Any]]:
     return panels
 
 
-def _updates_before(results: Results, run: plan.Run) -> int:
-    """Updates that the runs made which this one starts from."""
-    system = _systems(results).get(run.system, {})
-    if "base" not in system or system["base"] == run.system:
-        return 0
-    base = plan.Run(run.corpus, run.direction, system["base"], run.seed)
-    return int(results.record(base).get("updates", 0)) + _updates_before(results, base)
+def _series(results: Results, run: plan.Run, metric: str) -> list[tuple[float, float]]:
+    """A metric by update; a run that starts from a finished one goes on where that one's translator was taken."""
+    own = results.curve(run, metric)
+    base = results.base(run)
+    if not own or base is None:
+        return [(float(update), value) for update, value in own]
+    before = _series(results, base, metric)
+    best = results.record(base).get("best_update")
+    start = [point for point in before if point[0] == best]
+    offset = float(results.record(base).get("updates", 0))
+    joined = [(offset, start[-1][1])] if start else []
+    return joined + [(offset + update, value) for update, value in own]
 
 
 def _systems(results: Results) -> dict[str, Any]:

@@ -75,6 +75,11 @@ class Results:
         wanted = (pl.col("corpus") == corpus) & (pl.col("direction") == direction) & (pl.col("status") == status)
         return self.table.filter(wanted).to_dicts()
 
+    def base(self, run: Run) -> Run | None:
+        """The run that this one starts from, if it starts from one."""
+        system = self.planned["settings"].get("systems", {}).get(run.system, {})
+        return Run(run.corpus, run.direction, system["base"], run.seed) if "base" in system else None
+
     @cached_property
     def _records(self) -> dict[Run, Json]:
         return {run: read_object(self.folder / run.folder / "run.json") for run in self.runs}

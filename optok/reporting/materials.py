@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,39 +11,62 @@ from optok.errors import UserError
 from optok.files import read_lines
 from optok.reporting.gathering import Results
 
-EXAMPLES = 6  # words that a learned tokenizer cuts differently, for each direction and side
+SIDES = ("source", "target")
+EXAMPLES = 5  # words that a learned tokenizer cuts differently, for each direction and side
 LONGEST = 24  # characters of such a word
 NEAR = {"same_template": 0.01, "trigrams_seen": 0.25}  # shares from which the page warns
 
 
+STEPS = {
+    "untranslated": "messages without a translation",
+    "blanks": "blanks and line breaks made single blanks",
+    "access_keys": "marks of access keys removed",
+    "placeholders": "placeholders differ between the sides",
+    "empty": "a side is empty",
+    "min_words": "too few words",
+    "max_characters": "a side is too long",
+    "duplicates": "the pair came before",
+    "max_ratio": "lengths too unequal",
+    "text_held_out": "text of a held-out group",
+    "held_out_valid": "held out for validation",
+    "held_out_test": "held out for the test",
+}
+
+
 def tokenizers(results: Results) -> dict[str, Any]:
-    """The baselines, what each run uses, and what learning changed."""
-    rows = []
-    for corpus, direction in results.directions:
-        for system in results.systems:
-            run = plan.Run(corpus, direction, system, results.seeds[0])
-            record, of = results.record(run), results.scores(run)
-            if not record:
-                continue
-            sides = record.get("tokenizers", {})
-            rows.append(
-                {
-                    "corpus": corpus,
-                    "direction": direction,
-                    "system": system,
-                    "pieces": [sides.get(side, {}).get("pieces") for side in ("source", "target")],
-                    "before": [sides.get(side, {}).get("pieces_before") for side in ("source", "target")],
-                    "learned": [side for side in ("source", "target") if sides.get(side, {}).get("learned")],
-                    "tokens": [of.get(f"tokens_{side}") for side in ("source", "target")],
-                    "kl": [_last(results, run, f"joint/kl_{side}") for side in ("source", "target")],
-                }
-            )
-    return {"baselines": results.tokenizers, "rows": rows, "learned": learned(results), "seed": results.seeds[0]}
+    """Tokens and pieces of each system and direction, what learning changed, and the baselines."""
+    return {
+        "systems": results.systems,
+        "tokens": _by_direction(results, _tokens),
+        "pieces": _by_direction(results, _pieces),
+        "learned": learned(results),
+        "baselines": results.tokenizers,
+        "seed": results.seeds[0],
+        "longest": LONGEST,
+    }
 
 
-def _last(results: Results, run: plan.Run, metric: str) -> float | None:
-    curve = results.curve(run, metric)
-    return curve[-1][1] if curve else None
+def _by_direction(results: Results, value: Callable[[Results, plan.Run, str], Any]) -> list[dict[str, Any]]:
+    """A row a direction, for each system (source, target) of the first seed."""
+    return [
+        {
+            "corpus": corpus,
+            "direction": direction,
+            "cells": [
+                [value(results, plan.Run(corpus, direction, system, results.seeds[0]), side) for side in SIDES]
+                for system in results.systems
+            ],
+        }
+        for corpus, direction in results.directions
+    ]
+
+
+def _tokens(results: Results, run: plan.Run, side: str) -> float | None:
+    return results.scores(run).get(f"tokens_{side}")
+
+
+def _pieces(results: Results, run: plan.Run, side: str) -> int | None:
+    return results.record(run).get("tokenizers", {}).get(side, {}).get("pieces")
 
 
 def learned(results: Results) -> list[dict[str, Any]]:
@@ -54,14 +78,15 @@ def learned(results: Results) -> list[dict[str, Any]]:
         first = _tokenizer_at_the_start(settings, run.system)
         if run.seed != results.seeds[0] or first is None or "restrict" in settings[run.system]:
             continue
-        for side, language in zip(("source", "target"), plan.languages(run.direction), strict=True):
+        for side, language in zip(SIDES, plan.languages(run.direction), strict=True):
             if not sides.get(side, {}).get("learned"):
                 continue
             before = results.folder / run.corpus / "tokenizers" / first / f"{language}.model"
             after = results.folder / run.folder / "translator" / f"{side}.model"
             text = results.folder / run.corpus / "corpus" / f"test.{language}"
             if change := changed_words(before, after, text):
-                found.append({"run": run, "side": side, "language": language, **change})
+                divergence = [value for _, value in results.curve(run, f"joint/kl_{side}")][-1:]
+                found.append({"run": run, "side": side, "language": language, "kl": divergence, **change})
     return found
 
 
@@ -99,7 +124,7 @@ def corpora(results: Results) -> dict[str, Any]:
     by_step = {name: {step["step"]: step for step in report.get("steps", [])} for name, report in reports.items()}
     return {
         "reports": reports,
-        "steps": [(step, [by_step[name].get(step) for name in reports]) for step in steps],
+        "steps": [(step, STEPS.get(step, ""), [by_step[name].get(step) for name in reports]) for step in steps],
         "unreadable": {name: report.reason for name, report in results.corpora.items() if report.reason},
         "near": near_duplicates(reports),
         "shared": shared_pairs(reports),

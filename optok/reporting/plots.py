@@ -11,18 +11,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 from xml.etree import ElementTree
 
 import altair as alt
 
 from optok.reporting.marks import Mark
 
-WIDTH, HEIGHT = 290, 190
+WIDTH, HEIGHT = 340, 236  # with axes
+WIDEST, NARROWEST = 190, 80  # areas of points: an earlier system shows around a later one at the same place
 MOST_POINTS = 120  # of one line: more than the eye tells apart
 MOST_MARKED = 30  # of one line whose points are marked
 SVG = "http://www.w3.org/2000/svg"
 POINT = "point"  # role of a mark that a reader may point at
+FIT = alt.AutoSizeParams(type="fit", contains="padding")  # so that panels are equally large
+AXIS = alt.Axis(tickCount=5)
+OUTLINE = "var(--raised, #ffffff)"
 LONG = re.compile(r"(\.\d\d)\d+")  # a hundredth of a pixel is enough
 
 
@@ -35,24 +38,54 @@ class Line:
     name: str  # of the run, for whoever points at it
 
 
-def scatter(lines: Sequence[Line], marks: Sequence[Mark], x: str, y: str, label: str) -> str:
-    """One point for each (x, y) of each line; x and y name the axes."""
-    values = _values(lines, x, y)
-    pointed = _base(values).mark_point(filled=True, size=110, opacity=0.95)
-    return _svg(pointed.encode(**_axes(x, y), color=_colour(marks), shape=_shape(marks), description="said:N"), label)
+def scatter(
+    lines: Sequence[Line], marks: Sequence[Mark], x: str, y: str, spans: tuple[float, float], label: str
+) -> str:
+    """One point for each (x, y) of each line; x and y name the axes.
+
+    spans: the least that each axis spans, so that a small difference does not look like a large one.
+    """
+    points = [point for line in lines for point in line.points]
+    domains = [_spanning([point[axis] for point in points], spans[axis]) for axis in (0, 1)]
+    scales = [alt.Scale(domain=domain, nice=True, zero=False) for domain in domains]
+    steps = (WIDEST - NARROWEST) / max(1, len(marks) - 1)
+    sizes = alt.Scale(
+        domain=[mark.system for mark in marks], range=[WIDEST - steps * number for number in range(len(marks))]
+    )
+    pointed = _base(_values(lines, x, y)).mark_point(filled=True, opacity=1, stroke=OUTLINE, strokeWidth=1)
+    encoded = pointed.encode(
+        x=alt.X("x:Q", title=x, scale=scales[0], axis=AXIS),
+        y=alt.Y("y:Q", title=y, scale=scales[1], axis=AXIS),
+        size=alt.Size("system:N", scale=sizes, legend=None),
+        color=_colour(marks),
+        shape=_shape(marks),
+        description="said:N",
+    )
+    return _svg(encoded, label)
 
 
 def curves(lines: Sequence[Line], marks: Sequence[Mark], x: str, y: str, label: str, points: bool) -> str:
-    """One curve for each line, thinned; its points are marked where `points` asks for it."""
+    """One curve for each line, thinned, from x = 0; its points are marked, and y begins at 0, where `points` is set."""
     most = MOST_MARKED if points else MOST_POINTS
     thin = [Line(line.system, thinned(line.points, most), line.name) for line in lines]
-    values = _values(thin, x, y)
-    base = _base(values).encode(**_axes(x, y, nice=False), color=_colour(marks), detail="run:N")
+    base = _base(_values(thin, x, y)).encode(
+        x=alt.X("x:Q", title=x, scale=alt.Scale(zero=True, nice=False, padding=6), axis=AXIS),
+        y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=points, nice=True), axis=AXIS),
+        color=_colour(marks),
+        detail="run:N",
+    )
     layers = [base.mark_line(strokeWidth=1.8, aria=False)]
     if points:
         marked = base.mark_point(filled=True, size=60, opacity=1)
         layers.append(marked.encode(shape=_shape(marks), description="said:N"))
     return _svg(alt.layer(*layers), label)
+
+
+def _spanning(values: Sequence[float], least: float) -> list[float]:
+    """The domain of some values with room around them, at least `least` wide."""
+    middle, span = (min(values) + max(values)) / 2, 1.2 * (max(values) - min(values))
+    half = max(span, least) / 2
+    return [middle - half, middle + half]
 
 
 def thinned(points: Sequence[tuple[float, float]], most: int) -> list[tuple[float, float]]:
@@ -82,15 +115,6 @@ def _base(values: list[dict[str, object]]) -> alt.Chart:
     return alt.Chart(alt.Data(values=values), width=WIDTH, height=HEIGHT)
 
 
-def _axes(x: str, y: str, nice: bool = True) -> dict[str, Any]:
-    scale: dict[str, Any] = {"zero": False, "padding": 10}
-    axis = alt.Axis(tickCount=5)
-    return {
-        "x": alt.X("x:Q", title=x, scale=alt.Scale(**scale, nice=nice), axis=axis),
-        "y": alt.Y("y:Q", title=y, scale=alt.Scale(**scale), axis=axis),
-    }
-
-
 def _colour(marks: Sequence[Mark]) -> alt.Color:
     scale = alt.Scale(domain=[mark.system for mark in marks], range=[mark.colour for mark in marks])
     return alt.Color("system:N", scale=scale, legend=None)
@@ -103,7 +127,7 @@ def _shape(marks: Sequence[Mark]) -> alt.Shape:
 
 def _svg(chart: alt.Chart | alt.LayerChart | alt.FacetChart, label: str) -> str:
     styled = (
-        chart.configure(font="sans-serif", padding=4, background="transparent")
+        chart.configure(font="sans-serif", padding=4, background="transparent", autosize=FIT)
         .configure_view(stroke=None)
         .configure_axis(
             **dict.fromkeys(("labelColor", "titleColor", "gridColor", "tickColor", "domainColor"), "currentColor"),

@@ -29,7 +29,10 @@ def print_table(table: pl.DataFrame, results: Path, heading: str) -> None:
     console.print(shown)
     done = table.filter(pl.col("status") == "ok").height
     console.print(f"{done} of {table.height} runs are done.", highlight=False)
-    for path, what in (("table.csv", "a row a run"), ("table.md", "this table, with signatures")):
+    files = {"table.csv": "a row a run", "table.md": "this table, with signatures"}
+    if (results / "report.html").exists():
+        files["report.html"] = "one page with everything, for a browser"
+    for path, what in files.items():
         console.print(f"  {results / path}: {what}", highlight=False, soft_wrap=True)
     console.print(
         f"  {results}/<corpus>/<direction>/<system>/seed<k>/: translator, export, hypotheses, scores, run log",

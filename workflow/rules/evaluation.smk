@@ -77,7 +77,8 @@ rule table:
     input:
         [RESULTS / run.folder / "scores.json" for run in ALL_RUNS],
     output:
-        TABLE_FILES,
+        report(TABLE_FILES[0], caption="../report/table.rst", category="Results", labels={"file": "table of all runs"}),
+        TABLE_FILES[1],
     log:
         RESULTS / "logs/table.log",
     benchmark:
