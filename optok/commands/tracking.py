@@ -49,4 +49,4 @@ def track(
         return
     print(summary(record))
     if serve:
-        serve_page(chosen, record.get("page", ""), port)
+        serve_page(chosen, record.get("pages", {}), port)

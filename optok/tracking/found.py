@@ -17,6 +17,7 @@ from optok.plan import RUN_FORMAT, Run
 from optok.training import run_log
 
 LONG = 500  # characters of a parameter; what is longer becomes a file
+DECIMALS = 4  # of scores and costs, as in the table
 COSTS = ("train_seconds", "parameters", "bytes", "updates", "best_update")  # of run.json
 
 
@@ -83,7 +84,10 @@ class Found:
         return sum(not _finite(value) for line in self.log.lines for value in line["metrics"].values())
 
     def results_of(self, file: str, time: float) -> list[Point]:
-        """The numbers of `run.json` (costs, sizes of the tokenizers) or of `scores.json`, at the last update."""
+        """The numbers of `run.json` (costs, sizes of the tokenizers) or of `scores.json`.
+
+        They have no update; MLflow draws what has only update 0 as bars.
+        """
         if file == "run.json":
             values = {f"cost/{name}": self.record.get(name) for name in COSTS}
             for side, tokenizer in self.record.get("tokenizers", {}).items():
@@ -92,8 +96,7 @@ class Found:
             values = {f"test/{name}": value for name, value in self.scores.items() if name != "format"}
         else:
             return []
-        update = self.record.get("updates") or 0
-        return [Point(name, float(value), update, time) for name, value in values.items() if _finite(value)]
+        return [Point(name, round(float(value), DECIMALS), 0, time) for name, value in values.items() if _finite(value)]
 
     def tags(self) -> dict[str, str]:
         """What the run was made with, and sacreBLEU's signatures."""

@@ -18,14 +18,16 @@ def command(store: Store, port: int) -> list[str]:
     return [sys.executable, "-m", "mlflow", "server", *address, "--host", HOST, "--port", str(port), "--workers", "1"]
 
 
-def serve(store: Store, page: str, port: int) -> None:
-    """Prints the address of a page and becomes the server, until Ctrl-C."""
+def serve(store: Store, pages: dict[str, str], port: int) -> None:
+    """Prints the addresses of the pages and becomes the server, until Ctrl-C."""
     if store.database is None:
-        raise UserError(f"--serve is for a store of your own: {store.shown} has its own page, at {page}")
+        raise UserError(f"--serve is for a store of your own: {store.shown} has its own page")
     if not store.database.exists():
         raise UserError(f"{store.shown} is missing: no run has written anything yet, train one first (make demo)")
     _check_free(port)
-    print(f"MLflow (ready in some seconds; Ctrl-C ends it): http://{HOST}:{port}/{page}", flush=True)
+    print("MLflow's page is ready in some seconds; Ctrl-C ends it.")
+    for what, page in pages.items():
+        print(f"  {what}: http://{HOST}:{port}/{page}", flush=True)
     os.execv(sys.executable, command(store, port))
 
 

@@ -13,6 +13,7 @@ from optok.files import write_json
 from optok.plan import Run, planned_runs
 from optok.tracking.found import Found
 from optok.tracking.store import Store
+from optok.tracking.views import addresses
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -23,7 +24,6 @@ FORMAT = 1  # of tracking.json
 RECORD = "tracking.json"
 EVERY = 3.0  # seconds between two looks at the runs
 CHANGES = ("new", "updated", "unchanged", "waiting", "skipped")
-PAGE = "#/experiments/{id}/runs?workflowType=machine_learning"  # without it the page opens in another view
 
 
 def experiment_name(results: Path, planned: dict[str, Any]) -> str:
@@ -46,7 +46,7 @@ def import_runs(results: Path, planned: dict[str, Any], store: Store, experiment
     record: dict[str, Any] = {"format": FORMAT, "status": "ok", "store": store.shown, "experiment": name}
     if begun:
         with store.opened() as client:
-            record["page"], changes = _bring_up_to_date(client, results, planned, store, name, begun)
+            record["pages"], changes = _bring_up_to_date(client, results, planned, store, name, begun)
             counts.update(changes)
     record |= {
         "runs": {change: counts[change] for change in CHANGES},
@@ -76,8 +76,8 @@ def _read(results: Path, runs: list[Run]) -> tuple[list[Found], dict[str, str]]:
 
 def _bring_up_to_date(
     client: MlflowClient, results: Path, planned: dict[str, Any], store: Store, name: str, begun: list[Found]
-) -> tuple[str, list[Change]]:
-    """The page's address within the server, and what happened to each run."""
+) -> tuple[dict[str, str], list[Change]]:
+    """The addresses of the pages within the server, and what happened to each run."""
     from optok.tracking.importing import Experiment, State, dataset_of
 
     states = _states(results, planned)
@@ -93,7 +93,7 @@ def _bring_up_to_date(
             whole = all(state.status == "FINISHED" for state in siblings)
             parent = experiment.parent(children, dataset, State("FINISHED" if whole else "RUNNING"))
             changes += [experiment.child(one, parent, dataset, states[one.run]) for one in children]
-    return PAGE.format(id=experiment.id), changes
+    return addresses(experiment.id), changes
 
 
 def _states(results: Path, planned: dict[str, Any]) -> dict[Run, State]:

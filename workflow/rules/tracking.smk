@@ -13,7 +13,7 @@ rule track:
         RESULTS / "benchmarks/track.tsv"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=1000,
         runtime=60,
         gpu=0,
     params:
