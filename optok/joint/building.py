@@ -31,7 +31,7 @@ from optok.translation.loss import Special
 from optok.translation.task import Cutter, Side, TranslationTask, Validation
 from optok.translation.transformer import Transformer
 from optok.translation.translator import SIDES, Translator
-from optok.versions import machine, versions
+from optok.versions import commit, machine, versions
 
 WHITESPACE = re.compile(r"\s+")
 
@@ -208,6 +208,7 @@ def write_run(
         "threads": cost.threads,
         "started": cost.started,
         "finished": now(),
+        "commit": commit(),
         "versions": versions(),
         "machine": machine(),
     }
