@@ -22,8 +22,7 @@ from mlflow.exceptions import MlflowException
 from optok.errors import UserError
 from optok.files import read_json
 from optok.tracking.found import Found
-from optok.tracking.views import TAG as VIEW_TAG
-from optok.tracking.views import shared_view
+from optok.tracking.views import experiment_tags
 
 KEY = "optok.run"  # a tag: which run or pair of corpus and direction it is
 HELD = "optok.imported"  # a tag: what of the run is here
@@ -74,8 +73,8 @@ class Experiment:
     def __init__(self, client: MlflowClient, name: str, artifacts: str | None) -> None:
         self.client = client
         self.id = _experiment(client, name, artifacts)
-        if client.get_experiment(self.id).tags.get(VIEW_TAG) != shared_view():
-            client.set_experiment_tag(self.id, VIEW_TAG, shared_view())
+        for tag, value in experiment_tags().items() - client.get_experiment(self.id).tags.items():
+            client.set_experiment_tag(self.id, tag, value)
         self._runs: dict[str, Tracked] = {}
         token = None
         while True:

@@ -10,7 +10,6 @@ import json
 from typing import Any
 
 VIEW = "optok"
-TAG = f"mlflow.sharedViewState.{VIEW}"
 CURVES = ("valid/bleu", "valid/nll_per_character", "train/loss")
 SCORES = ("test/bleu", "test/chrf", "test/f1_weighted", "test/accuracy", "test/tokens_per_sentence")
 COLUMNS = (*SCORES, "tokenizer/pieces_source", "tokenizer/pieces_target", "cost/train_seconds")
@@ -21,6 +20,11 @@ def addresses(experiment: str) -> dict[str, str]:
     """Of the pages within a server; without `workflowType` they would open among traces of language models."""
     runs = f"#/experiments/{experiment}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
     return {"runs": runs, "curves": f"{runs}&compareRunsMode=CHART"}
+
+
+def experiment_tags() -> dict[str, str]:
+    """The view, and of which kind the experiment is: else the page would offer tools for language models."""
+    return {f"mlflow.sharedViewState.{VIEW}": shared_view(), "mlflow.experimentKind": "custom_model_development"}
 
 
 def shared_view() -> str:
