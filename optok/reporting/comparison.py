@@ -79,21 +79,19 @@ def scores(results: Results) -> dict[str, Any]:
         "signatures": signatures(table, results.folder),
         "seeds": results.seeds,
         "failed": failed.to_dicts(),
-        "spotted": [*_copies(results), *_oddities(results)],
+        "copies": _copies(results),
+        "oddities": _oddities(results),
     }
 
 
-def _copies(results: Results) -> list[str]:
-    """What the source text itself would score: a floor that depends on the text alone."""
-    found: dict[str, float] = {}
+def _copies(results: Results) -> dict[str, float]:
+    """The BLEU of the source text itself, by direction: a floor that depends on the text alone."""
+    found = {}
     for run in results.runs:
         score = results.scores(run).get("bleu_copy")
         if isinstance(score, int | float):
             found[f"{run.corpus} {run.direction}"] = float(score)
-    if not found:
-        return []
-    listed = ", ".join(f"{name} {score:.1f}" for name, score in found.items())
-    return [f"The source text, copied as it is, would score this BLEU: {listed}."]
+    return found
 
 
 def _oddities(results: Results) -> list[str]:
@@ -153,7 +151,7 @@ def _curves(results: Results, metric: str) -> list[dict[str, Any]]:
     for corpus, direction in results.directions:
         lines = []
         for run in results.runs:
-            points = _series(results, run, metric) if (run.corpus, run.direction) == (corpus, direction) else []
+            points = series(results, run, metric) if (run.corpus, run.direction) == (corpus, direction) else []
             if points:
                 name = run.system + (f" seed {run.seed}" if len(results.seeds) > 1 else "")
                 lines.append(Line(run.system, points, name))
@@ -171,13 +169,13 @@ def _curves(results: Results, metric: str) -> list[dict[str, Any]]:
     return panels
 
 
-def _series(results: Results, run: plan.Run, metric: str) -> list[tuple[float, float]]:
+def series(results: Results, run: plan.Run, metric: str) -> list[tuple[float, float]]:
     """A metric by update; a run that starts from a finished one goes on where that one's translator was taken."""
     own = results.curve(run, metric)
     base = results.base(run)
     if not own or base is None:
         return [(float(update), value) for update, value in own]
-    before = _series(results, base, metric)
+    before = series(results, base, metric)
     best = results.record(base).get("best_update")
     start = [point for point in before if point[0] == best]
     offset = float(results.record(base).get("updates", 0))
