@@ -225,8 +225,13 @@ def _branch(
                 paths[slot, DEPTH] = paths[parent, DEPTH] + 1
                 totals[slot] = total - loss
                 place = queued
-                while place > 0 and _precedes(slot, queue[place - 1], paths, totals):
-                    queue[place] = queue[place - 1]
+                while place > 0:
+                    before = queue[place - 1]
+                    if totals[before] > totals[slot]:
+                        break
+                    if totals[before] == totals[slot] and _first_of_equals(before, slot, back, paths):
+                        break
+                    queue[place] = before
                     place -= 1
                 queue[place] = slot
                 used += 1
@@ -243,26 +248,24 @@ def _branch(
 
 
 @kernel
-def _precedes(one: int, other: int, paths: Array, totals: Array) -> bool:
-    """Whether a path is the better one, or stands first among equals.
+def _first_of_equals(one: int, other: int, back: Array, paths: Array) -> bool:
+    """Which of two paths that score the same stands first.
 
-    From the end of the text backwards, the first edge in which two paths differ decides: the best into its position
-    stands first, then the others in the order of their starts.
+    From the end of the text backwards, the first edge in which they differ decides: the lower start is first.
     """
-    if totals[one] != totals[other]:
-        return bool(totals[one] > totals[other])
     shorter = paths[one, DEPTH] < paths[other, DEPTH]
     while paths[one, DEPTH] > paths[other, DEPTH]:
         one = paths[one, PARENT]
     while paths[other, DEPTH] > paths[one, DEPTH]:
         other = paths[other, PARENT]
     if one == other:
-        return bool(shorter)
+        return bool(shorter)  # of equal edges into a position, the best is the first
     while paths[one, PARENT] != paths[other, PARENT]:
         one, other = paths[one, PARENT], paths[other, PARENT]
-    if paths[one, POSITION] != paths[other, POSITION]:
-        return bool(paths[one, POSITION] < paths[other, POSITION])
-    return bool(paths[one, ENTRY] < paths[other, ENTRY])
+    here = max(paths[one, POSITION], paths[other, POSITION])
+    by_one = paths[one, ENTRY] if paths[one, POSITION] == here else back[here]
+    by_other = paths[other, ENTRY] if paths[other, POSITION] == here else back[here]
+    return bool(by_one < by_other)  # entries into a position are in the order of their starts
 
 
 @kernel

@@ -52,18 +52,18 @@ class Weights:
 
 @kernel
 def plus(mantissa: float, exponent: int, more: float, more_exponent: int) -> tuple[float, int]:
-    """The sum of two numbers, not yet brought back into range."""
+    """The sum of two numbers, not yet brought back into range; both mantissas lie between 2^−512 and 2^512."""
     if exponent == more_exponent:
         return mantissa + more, exponent
     if more == 0.0:
         return mantissa, exponent
     if more_exponent > exponent:
-        if more_exponent - exponent == 1:
-            return mantissa * DOWN + more, more_exponent
-        return more, more_exponent
+        mantissa, exponent, more, more_exponent = more, more_exponent, mantissa, exponent
     if exponent - more_exponent == 1:
         return mantissa + more * DOWN, exponent
-    return mantissa, exponent
+    if exponent - more_exponent == 2:
+        return mantissa + more * DOWN * DOWN, exponent
+    return mantissa, exponent  # the other is less than 2^−512 of it
 
 
 @kernel

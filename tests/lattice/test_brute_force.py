@@ -102,12 +102,56 @@ def test_a_larger_n_only_appends(case):
         np.testing.assert_array_equal(fewer.edges[0], most.edges[0, :n])
 
 
+def by_position(text, known, unknown, n):
+    """The N best of each prefix, from those of shorter ones: sorted stably, edges by start, then rank before them."""
+    kept = [[(0.0, ())]]
+    for end in range(1, len(text) + 1):
+        paths = []
+        for start in range(end):
+            number, score = known.get(text[start:end], (-1, unknown if end - start == 1 else None))
+            if score is not None:
+                paths += [(before + score, (*ids, number)) for before, ids in kept[start]]
+        kept.append(sorted(paths, key=lambda path: -path[0])[:n])
+    return [ids for _, ids in kept[-1]]
+
+
+@given(
+    st.text("abc", max_size=12),
+    st.dictionaries(st.text("abc", min_size=1, max_size=4), st.sampled_from([-1.0, -2.0, -3.0]), max_size=12),
+    st.integers(1, 64),
+)
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_equal_paths_stand_in_the_order_of_a_stable_sort_at_each_position(text, pieces, n):
+    """Scores are small whole numbers, so that their sums are exact and many are equal."""
+    vocabulary = Vocabulary(list(pieces), list(pieces.values()))
+    known = {piece: (k, score) for k, (piece, score) in enumerate(pieces.items())}
+    unknown = min(pieces.values(), default=0.0) - 10.0
+    found = nbest(vocabulary.lattices([text]), vocabulary.scores, n, merge_unknown=False)
+    expected = [[vocabulary.unk_id if k < 0 else k for k in ids] for ids in by_position(text, known, unknown, n)]
+    assert [path.tolist() for path in found.candidates(0)] == expected
+
+
 def test_equal_paths_stand_in_the_order_of_their_last_edges_start_then_of_what_precedes_it():
     pieces = ["a", "aa", "aaa"]
     found = nbest(Vocabulary(pieces, [0.0, 0.0, 0.0]).lattices(["aaa"]), np.zeros(3), 9)
     assert [[pieces[k] for k in path] for path in found.candidates(0)] == [["aaa"], ["a", "aa"], ["aa", "a"], ["a"] * 3]
     assert found.mask[0].tolist() == [True] * 4 + [False] * 5
     assert found.ids[0, 4].tolist() == [-1, -1, -1]
+
+
+def test_paths_of_like_weight_count_though_their_last_edges_have_other_exponents():
+    """exp(−177) and exp(−178) lie on the two sides of where a weight takes another power of 2^512."""
+    pieces, scores = ["a", "ab", "b", "bc", "c"], np.array([-177.0, -178.0, -5000.0, -177.0, -178.0])
+    lattices = Vocabulary(pieces, scores).lattices(["abc"])
+    assert log_partition(lattices, scores, 1.0)[0] == pytest.approx(np.logaddexp(-354.0, -356.0), rel=1e-12)
+    share = 1 / (1 + math.exp(-2.0))
+    counts = expected_counts(lattices, scores, 1.0).dense()[0]
+    np.testing.assert_allclose(counts, [share, 1 - share, 0, share, 1 - share, 0], atol=1e-12)
+    assert entropy(lattices, scores, 1.0)[0] == pytest.approx(
+        -share * math.log(share) - (1 - share) * math.log(1 - share)
+    )
+    drawn = sample(lattices.take([0] * 2000), scores, 1.0, 1, 0, range(2000)).to_lists()
+    assert drawn.count([1, 4]) / 2000 == pytest.approx(1 - share, abs=0.04)
 
 
 def test_scores_far_apart_and_long_texts_keep_their_sums_finite_and_right():
