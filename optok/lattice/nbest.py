@@ -30,7 +30,7 @@ def nbest(lattices: Lattices, scores: NDArray[Any], n: int, threads: int = 1, me
     only appends. `merge_unknown`: whether a run of unknown characters is one <unk>, or one a character. Raises
     `UserError` for n < 1, and for scores of another length or NaN.
     """
-    if n < 1:
+    if n < 1 or n != int(n):
         raise UserError(f"n is {n}: ask for 1 segmentation or more")
     vocabulary = lattices.vocabulary
     edge_scores, ids = vocabulary.edge_scores(scores)

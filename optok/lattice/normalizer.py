@@ -35,7 +35,7 @@ class Normalizer:
 
     @classmethod
     def of(cls, model: ModelProto) -> Normalizer:
-        """The normaliser that a model carries. The file's own check of its rules is SentencePiece's to make."""
+        """The normaliser that a model carries, whose rules `read_model` has found sound."""
         specification = model.normalizer_spec
         blob = specification.precompiled_charsmap
         size = int.from_bytes(blob[:4], "little")
@@ -140,7 +140,8 @@ def _match(
                 break
             unit = rules[node]
             node ^= int(_offset(unit))
-            if unit & 0x100 and node < rules.size:
+            whole = k + 1 == end or (content[k + 1] & 0xC0) != 0x80  # sound rules replace whole characters only
+            if unit & 0x100 and node < rules.size and rules[node] >> 31 and whole:
                 length, value = k + 1 - position, int(rules[node] & 0x7FFFFFFF)
     if length > 0:
         return length, value

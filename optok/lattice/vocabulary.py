@@ -17,6 +17,7 @@ from optok.lattice.model import Piece, read_unigram, scores_of
 from optok.lattice.normalizer import Normalizer
 from optok.lattice.texts import content_of, plain_texts
 
+LARGEST = float(np.finfo(np.float32).max)
 UNKNOWN_PENALTY = np.float32(10.0)  # SentencePiece's: an unknown character scores the lowest piece less this
 
 
@@ -45,7 +46,7 @@ class Vocabulary:
         if len(set(self.pieces)) != len(self.pieces):
             twice = next(piece for number, piece in enumerate(self.pieces) if piece in self.pieces[:number])
             raise UserError(f"the piece {twice!r} stands twice in the vocabulary: name each piece once")
-        if unk_score is not None and not np.isfinite(unk_score):
+        if unk_score is not None and not abs(unk_score) <= LARGEST:
             raise UserError(f"unk_score is {unk_score}: give a finite number")
         size = len(self.pieces)
         self.scores = self.checked(scores)
@@ -67,10 +68,7 @@ class Vocabulary:
         vocabulary.scores = scores_of(model)
         types = np.array([piece.type for piece in model.pieces])
         vocabulary.normal = types == Piece.NORMAL
-        unknown = np.flatnonzero(types == Piece.UNKNOWN)
-        if len(unknown) != 1:
-            raise UserError(f"{path} has {len(unknown)} unknown pieces instead of one: train it again")
-        vocabulary.unk_id = int(unknown[0])
+        vocabulary.unk_id = int(np.flatnonzero(types == Piece.UNKNOWN)[0])
         vocabulary.unk_score = None
         user_defined = np.flatnonzero(types == Piece.USER_DEFINED)
         symbols = [vocabulary.pieces[number] for number in user_defined]
@@ -150,17 +148,18 @@ class Vocabulary:
         return np.float32(lowest if np.isfinite(lowest) else 0.0) - UNKNOWN_PENALTY
 
     def checked(self, scores: NDArray[Any] | Sequence[float]) -> NDArray[np.float32]:
-        """A float32 copy of scores over the pieces. Raises `UserError` for another length, NaN and +inf."""
+        """A float32 copy of scores over the pieces. Raises `UserError` for another length, NaN, +inf and the like."""
+        given = np.asarray(scores)
         with np.errstate(over="ignore"):
-            checked = np.array(scores, dtype=np.float32)
+            checked = np.array(given, dtype=np.float32)
         if checked.shape != (len(self),):
             raise UserError(f"the scores have shape {checked.shape}: give one for each of the {len(self)} pieces")
-        wrong = np.isnan(checked) | (checked == np.inf)
+        wrong = np.isnan(checked) | (np.isinf(checked) & (given != -np.inf))
         if wrong.any():
             number = int(np.flatnonzero(wrong)[0])
             raise UserError(
-                f"the score of piece {number} ({self.pieces[number]!r}) is {checked[number]}: "
-                "give finite numbers, and −inf to bar a piece"
+                f"the score of piece {number} ({self.pieces[number]!r}) is {given[number]}: "
+                "give finite numbers (of float32), and −inf to bar a piece"
             )
         return checked
 

@@ -129,6 +129,7 @@ def refused(call):
     ("call", "words"),
     [
         (lambda v, b: nbest(b, SCORES, 0), "n is 0"),
+        (lambda v, b: nbest(b, SCORES, 2.5), "n is 2.5"),
         (lambda v, b: sample(b, SCORES, -0.1, 1, 1, range(len(b))), "alpha is -0.1"),
         (lambda v, b: sample(b, SCORES, float("nan"), 1, 1, range(len(b))), "alpha is nan"),
         (lambda v, b: log_partition(b, SCORES, float("inf")), "alpha is inf"),
@@ -139,6 +140,7 @@ def refused(call):
         (lambda v, b: best_path(b, SCORES[:, None]), "one for each of the 11 pieces"),
         (lambda v, b: best_path(b, np.where(SCORES == -7, np.nan, SCORES)), "piece 7 ('漢') is nan"),
         (lambda v, b: entropy(b, np.where(SCORES == -7, np.inf, SCORES), 1.0), "piece 7 ('漢') is inf"),
+        (lambda v, b: best_path(b, np.where(SCORES == -7, -1e39, SCORES.astype(float))), "piece 7 ('漢') is -1e+39"),
         (lambda v, b: best_path(b, SCORES, threads=0), "threads is 0"),
         (lambda v, b: v.lattices("one string"), "give a list of strings"),
         (lambda v, b: v.lattices(["fine", ["a", "list"]]), "text 1 is the list"),
@@ -149,6 +151,7 @@ def refused(call):
         (lambda v, b: Vocabulary(["a", "a"], [0, 0]), "'a' stands twice"),
         (lambda v, b: Vocabulary(["a"], [0, 0]), "one for each of the 1 pieces"),
         (lambda v, b: Vocabulary(["a"], [0], unk_score=-np.inf), "unk_score is -inf"),
+        (lambda v, b: Vocabulary(["a"], [0], unk_score=-1e39), "unk_score is -1e+39"),
         (lambda v, b: Vocabulary(["a\ud800"], [0]), "surrogate"),
     ],
 )
@@ -156,6 +159,18 @@ def test_bad_input_is_refused_in_one_clear_line(vocabulary, lattices, call, word
     message = refused(lambda: call(vocabulary, lattices))
     assert words in message
     assert "\n" not in message
+
+
+def test_the_largest_scores_that_float32_holds_end_in_a_path():
+    for score in (-3.4e38, 3.4e38):
+        scores = np.array([score, score, -1.0])
+        vocabulary = Vocabulary(["a", "aa", "b"], scores)
+        lattices = vocabulary.lattices(["aaabaa", "xaax"])
+        spelled = [
+            "".join([*vocabulary.pieces, "x"][k] for k in path) for path in best_path(lattices, scores).to_lists()
+        ]
+        assert spelled == ["aaabaa", "xaax"]
+        assert not np.isnan(nbest(lattices, scores, 3).log_probabilities).any()
 
 
 def test_any_float_array_serves_as_scores(lattices):

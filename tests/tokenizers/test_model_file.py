@@ -71,6 +71,39 @@ def test_files_that_are_no_models_are_refused(trained, tmp_path):
         read_unigram(tmp_path)
 
 
+def rules(model, change):
+    blob = bytearray(model.normalizer_spec.precompiled_charsmap)
+    change(blob)
+    model.normalizer_spec.precompiled_charsmap = bytes(blob)
+
+
+def far_values(blob):
+    """Every value of the double array points beyond the replacements."""
+    units = np.frombuffer(blob, dtype="<u4", count=int.from_bytes(blob[:4], "little") // 4, offset=4)
+    units[units >= 1 << 31] |= 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda model: model.pieces.append(model.pieces[-1]), "stands in it twice"),
+        (lambda model: model.pieces.add(), "a piece of it is empty"),
+        (lambda model: setattr(model.pieces[0], "type", Piece.NORMAL), "0 unknown pieces instead of one"),
+        (lambda model: setattr(model.pieces[10], "type", Piece.NORMAL), "pieces for bytes are missing"),
+        (lambda model: rules(model, lambda blob: blob.pop()), "rules are broken"),
+        (lambda model: rules(model, lambda blob: blob.__delitem__(slice(100, None))), "rules are broken"),
+        (lambda model: rules(model, lambda blob: blob.__setitem__(-2, 0xFF)), "rules are broken"),
+        (lambda model: rules(model, far_values), "rules are broken"),
+    ],
+)
+def test_a_model_that_is_damaged_inside_is_refused(damage, words, trained, tmp_path):
+    model = read_model(trained(byte_fallback=True, character_coverage=0.98))
+    damage(model)
+    (tmp_path / "damaged.model").write_bytes(model.SerializeToString())
+    with pytest.raises(UserError, match=rf"damaged\.model is a damaged SentencePiece model.*{words}"):
+        Vocabulary.load(tmp_path / "damaged.model")
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
