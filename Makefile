@@ -38,7 +38,7 @@ bench: .venv/stamp  ## speed, into results/bench.json
 
 check-text: .venv/stamp  ## the lattice engine against SentencePiece on any text: TEXT=file.tsv[.xz], one column or all
 	@test -n "$(TEXT)" || { echo "make check-text needs a text: make check-text TEXT=file.tsv"; exit 2; }
-	$(BIN)/python -m bench.check_text $(TEXT)
+	$(BIN)/python -m bench.check_text "$(TEXT)"
 
 lock: .venv/stamp  ## renew constraints.txt from the bounds in pyproject.toml
 	$(BIN)/python -m pip install $(PIP_ARGS) --upgrade --upgrade-strategy eager -e '.[slurm,test]'

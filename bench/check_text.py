@@ -1,15 +1,15 @@
 """The engine against stock SentencePiece on any text: `make check-text TEXT=file.tsv[.xz]`.
 
 Every column of a table (with a header line), or a plain text file as one, is segmented by models trained on it: in
-several sizes, with every option that changes how text is cut, unigram and BPE. Compared are the normalised text, the
-best path, the N best, models written with other scores, and tokenizer.json. Ends with exit code 1 where something
-differs; what is exempt (SentencePiece's own search was cut short, ties of scores in tokenizer.json) is listed.
+several sizes (the large ones trained on all columns together), with every option that changes how text is cut, unigram
+and BPE. Compared are the normalised text, the best path, the N best, models written with other scores, and
+tokenizer.json. Ends with exit code 1 where something differs; what is exempt (SentencePiece's own search was cut short,
+ties of scores in tokenizer.json) is listed.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import lzma
 import sys
 import tempfile
@@ -47,30 +47,40 @@ MODELS: dict[str, dict[str, Any]] = {
     "bpe 8k": {"model_type": "bpe", "vocab_size": 8_000},
     "bpe byte fallback": {"model_type": "bpe", "byte_fallback": True, "character_coverage": 0.99},
 }
+ON_ALL_COLUMNS = ["unigram 8k", "unigram 32k", "bpe 8k"]  # one column alone has too few different words for them
+LONGEST = {"unigram": 1 << 20, "bpe": 65_535}  # bytes of a line to train on; the BPE trainer aborts beyond
 NBEST = {3: 1_000, 64: 200}  # N: on that many lines, spread over the text
 
 
 @dataclass
 class Findings:
-    """Differences by what was compared, as line numbers from 1; `exempt` likewise."""
+    """Differences by what was compared, as texts from 0; `exempt` likewise."""
 
     differing: dict[str, list[int]] = field(default_factory=dict)
     exempt: dict[str, list[int]] = field(default_factory=dict)
 
 
 def columns_of(path: Path) -> dict[str, list[str]]:
-    content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+    """The columns of a table by name, or a text's lines under `text`. Raises `UserError` for what is neither."""
+    try:
+        content = path.read_bytes()
+        content = lzma.decompress(content) if path.suffix == ".xz" else content
+    except (OSError, lzma.LZMAError) as error:
+        raise UserError(f"{path}: {getattr(error, 'strerror', None) or error}: give a .tsv or a text file") from None
     lines = decode_lines(content, str(path))
     if ".tsv" not in path.suffixes:
         return {"text": lines}
-    rows = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
+    rows = [line.split("\t") for line in lines]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise UserError(f"{path}: line {number} has {len(row)} columns, the header names {len(rows[0])}")
+    return {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0] if rows else [])}
 
 
 def trained(texts: list[str], options: dict[str, Any], prefix: Path) -> Path:
     """A model; of a text that does not support the size, the largest that it does."""
-    settings = {"vocab_size": 2_000, "num_threads": 1, "minloglevel": 2, "max_sentence_length": 1 << 20} | options
-    settings["hard_vocab_limit"] = False
+    settings = {"model_type": "unigram", "vocab_size": 2_000, "num_threads": 1, "minloglevel": 2} | options
+    settings |= {"hard_vocab_limit": False, "max_sentence_length": LONGEST[settings["model_type"]]}
     while True:
         try:
             sentencepiece.SentencePieceTrainer.train(
@@ -135,6 +145,7 @@ def check_bpe(model: Path, texts: list[str]) -> Findings:
         name: [row for row, (one, other) in enumerate(zip(paths.to_lists(), theirs, strict=True)) if one != other]
         for name, paths in ours.items()
     }
+    differing["normalised"] = differing_normalization(merges, processor, texts)
     return Findings(differing)
 
 
@@ -153,30 +164,43 @@ def main() -> None:
     parser.add_argument("--models", help=f"comma-separated, of: {', '.join(MODELS)}; default: all")
     arguments = parser.parse_args()
     columns = columns_of(arguments.text)
-    wrong = 0
-    for column in _chosen(arguments.columns, columns):
-        texts = columns[column]
-        for name in _chosen(arguments.models, MODELS):
-            options = MODELS[name]
-            began = time.perf_counter()
-            with tempfile.TemporaryDirectory() as folder:
+    chosen = _chosen(arguments.columns, columns)
+    models = _chosen(arguments.models, MODELS)
+    every = [text for column in chosen for text in columns[column]]
+    wrong = compared = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for place, column in enumerate(chosen):
+            for name in models:
+                together = name in ON_ALL_COLUMNS
+                model = Path(folder) / f"{'all' if together else place} {name}.model"
+                texts = columns[column]
+                began = time.perf_counter()
                 try:
-                    model = trained(texts, options, Path(folder) / "m")
+                    if not model.exists():
+                        trained(every if together else texts, MODELS[name], model.with_suffix(""))
                 except UserError as error:
                     print(f"{column}: {name}: {error}", flush=True)
                     continue
-                bpe = options.get("model_type") == "bpe"
-                found = (check_bpe if bpe else check_unigram)(model, texts)
-                pieces = sentencepiece.SentencePieceProcessor(model_file=str(model)).get_piece_size()
-            differing = {what: rows for what, rows in found.differing.items() if rows}
-            wrong += sum(map(len, differing.values()))
-            verdict = "equal" if not differing else "DIFFERENT"
-            seconds = time.perf_counter() - began
-            print(f"{column}: {name}: {pieces} pieces, {len(texts)} lines: {verdict} ({seconds:.0f} s)", flush=True)
-            for what, rows in [*differing.items(), *found.exempt.items()]:
-                if rows:
-                    print(f"    {what}: {len(rows)} lines: {', '.join(str(row + 1) for row in rows[:20])}", flush=True)
+                found = (check_bpe if MODELS[name].get("model_type") == "bpe" else check_unigram)(model, texts)
+                compared += len(texts)
+                wrong += _shown(found, f"{column}: {name}: {_size(model)} pieces, {len(texts)} lines", began)
+    if not compared:
+        raise UserError(f"{arguments.text}: nothing to compare: give a text from which SentencePiece can train a model")
     sys.exit(1 if wrong else 0)
+
+
+def _size(model: Path) -> int:
+    return int(sentencepiece.SentencePieceProcessor(model_file=str(model)).get_piece_size())
+
+
+def _shown(found: Findings, what: str, began: float) -> int:
+    """Prints a verdict, and the lines from 1 of what differs or is exempt; returns how many differ."""
+    wrong = sum(map(len, found.differing.values()))
+    print(f"{what}: {'DIFFERENT' if wrong else 'equal'} ({time.perf_counter() - began:.0f} s)", flush=True)
+    for name, rows in [*found.differing.items(), *found.exempt.items()]:
+        if rows:
+            print(f"    {name}: {len(rows)} lines: {', '.join(str(row + 1) for row in rows)}", flush=True)
+    return wrong
 
 
 if __name__ == "__main__":

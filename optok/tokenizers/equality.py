@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optok.lattice import Vocabulary, best_path, nbest
+from optok.lattice import Merges, Vocabulary, best_path, nbest
 
 PART = 10_000  # texts compared at a time
 CUT_FROM = 60_000  # characters × N from which SentencePiece may shrink its agenda or fall back to its best path
@@ -29,7 +29,7 @@ def differing_best_paths(
     return differing
 
 
-def differing_normalization(vocabulary: Vocabulary, processor: Any, texts: Sequence[str]) -> list[int]:
+def differing_normalization(vocabulary: Vocabulary | Merges, processor: Any, texts: Sequence[str]) -> list[int]:
     """Which texts (from 0) SentencePiece normalises otherwise."""
     pairs = zip(vocabulary.normalize(texts), processor.normalize(list(texts)), strict=True)
     return [number for number, (ours, theirs) in enumerate(pairs) if ours != theirs]

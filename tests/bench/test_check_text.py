@@ -50,6 +50,39 @@ def test_a_difference_is_shown_and_ends_with_an_error(table):
     assert "(lines 301)" in done.stdout
 
 
+def test_large_models_are_trained_on_all_columns_together(table):
+    done = check(table, "--models", "bpe 8k")
+    sizes = [line.split(" pieces")[0].split()[-1] for line in done.stdout.splitlines()]
+    assert len(sizes) == 2
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("short.tsv", b"a\tb\nx y\n", "line 2 has 1 columns, the header names 2"),
+        ("empty.tsv", b"", "nothing to compare"),
+        ("blank.txt", b"\n \n", "nothing to compare"),
+        ("latin.txt", b"gr\xfc\xdfe\n", "line 1 is not valid UTF-8"),
+        ("text.tsv.xz", b"not compressed", "give a .tsv or a text file"),
+        ("absent.tsv", None, "No such file or directory"),
+    ],
+)
+def test_a_text_that_cannot_be_checked_is_one_line_and_an_error(name, content, words, tmp_path):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = check(tmp_path / name, "--models", "bpe 1k")
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_lines_of_any_length_with_any_character_are_cells(tmp_path):
+    (tmp_path / "odd.tsv").write_bytes(b"a\tb\nx\ry\t" + b"ab " * 50_000 + b"\n\x00 ab\tq ab\n")
+    done = check(tmp_path / "odd.tsv", "--models", "bpe 1k")
+    assert (done.returncode, done.stdout.count("2 lines: equal")) == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [(["--columns", "plian"], "did you mean 'plain'?"), (["--models", "bpe 2k"], "there is no 'bpe 2k'")],
