@@ -24,7 +24,7 @@ from optok.corpora.catalogue import find_archive
 from optok.corpora.fetch import fetch
 from optok.corpora.gettext import read_catalogue
 from optok.files import read_lines
-from optok.lattice import Vocabulary, best_path, nbest, sample
+from optok.lattice import Vocabulary, best_path, entropy, expected_counts, log_partition, nbest, sample
 
 LANGUAGES = ["de", "fr", "es", "it", "nl", "sv", "pl", "cs", "fi", "ru"]  # beside English
 SIZES = {"8k": 8_000, "32k": 32_000}
@@ -35,11 +35,11 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Operation:
-    """`ours` and `theirs` do one batch; `aim` is the ratio that the main setting should reach."""
+    """`ours` and `theirs`, where SentencePiece has it, do one batch; `aim` is the main setting's ratio to reach."""
 
     name: str
     ours: Callable[[], object]
-    theirs: Callable[[], object]
+    theirs: Callable[[], object] | None
     note: str
     aim: float | None = None
 
@@ -119,27 +119,42 @@ def operations(vocabulary: Vocabulary, stock: object, lines: list[str], threads:
             lambda: stock.nbest_encode(lines, nbest_size=64, out_type=int),
             f"{arrays} writing out 64 paths",
         )
+    for name, call, limit in (
+        ("log_partition", log_partition, forward),
+        ("expected_counts", expected_counts, "the passes forward and backward, and a count for each edge"),
+        ("entropy", entropy, "the forward pass, and a mean of log p for each edge"),
+    ):
+        alone = "SentencePiece 0.2.3 has no such operation; to arrays; limited by"
+        yield Operation(f"{name}_raw", lambda call=call: call(raw(), scores, ALPHA, threads), None, f"{alone} {limit}")
+        yield Operation(
+            f"{name}_edges",
+            lambda call=call: call(ready, scores, ALPHA, threads),
+            None,
+            f"from ready edges, {alone} {limit}",
+        )
 
 
-def seconds(ours: Callable[[], object], theirs: Callable[[], object], clock: Callable[[], float]) -> tuple[float, ...]:
-    """The best time of each; they take turns, so that a busy machine slows both."""
-    best = [float("inf"), float("inf")]
+def seconds(calls: list[Callable[[], object]], clock: Callable[[], float]) -> list[float]:
+    """The best time of each; they take turns, so that a busy machine slows all of them."""
+    best = [float("inf")] * len(calls)
     for turn in range(ROUNDS + 1):
-        for side, call in enumerate((ours, theirs)):
+        for side, call in enumerate(calls):
             began = clock()
             call()
             if turn > 0:  # the first turn warms up
                 best[side] = min(best[side], clock() - began)
-    return tuple(best)
+    return best
 
 
 def measured(operation: Operation, name: str, lines: int, threads: int, setting: str) -> Entry:
     clock = time.process_time if threads == 1 else time.perf_counter
-    ours, theirs = (1e6 * value / lines for value in seconds(operation.ours, operation.theirs, clock))
+    calls = [operation.ours] + [operation.theirs] * (operation.theirs is not None)
+    ours, *theirs = (1e6 * value / lines for value in seconds(calls, clock))
+    reference, ratio = (round(theirs[0], 3), round(theirs[0] / ours, 3)) if theirs else (None, None)
     note = f"{setting}; {operation.note}" + (
         f"; aim {operation.aim}" if operation.aim and name == operation.name else ""
     )
-    return Entry(name, round(ours, 3), round(theirs, 3), round(theirs / ours, 3), "µs a line", note)
+    return Entry(name, round(ours, 3), reference, ratio, "µs a line", note)
 
 
 def long_line(vocabulary: Vocabulary, stock: object, text: str) -> list[Entry]:
@@ -162,7 +177,7 @@ def long_line(vocabulary: Vocabulary, stock: object, text: str) -> list[Entry]:
     note = f"one line of 1,000,000 characters, 8k pieces; peak memory {peaks[1]:.0f} MB, {peaks[0]:.0f} MB at 100,000"
     entries = []
     for name, (ours, theirs) in calls.items():
-        times = seconds(ours, theirs, time.process_time)
+        times = seconds([ours, theirs], time.process_time)
         entries.append(
             Entry(
                 f"{name}_raw_million", round(times[0], 3), round(times[1], 3), round(times[1] / times[0], 3), "s", note
@@ -199,8 +214,9 @@ def main() -> None:
                             measured(operation, operation.name + "".join(suffixes), len(lines), threads, setting)
                         )
     for entry in entries:
-        values = f"{entry.ours:10.3f} {entry.reference:10.3f} {entry.unit} {entry.ratio:7.2f} ×"
-        print(f"{entry.name:32} {values}  {entry.note}")
+        held = f"{entry.reference:10.3f}" if entry.reference else f"{'–':>10}"
+        times = f"{entry.ratio:7.2f} ×" if entry.ratio else f"{'–':>9}"
+        print(f"{entry.name:38} {entry.ours:10.3f} {held} {entry.unit} {times}  {entry.note}")
     add_entries(entries)
 
 

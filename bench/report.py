@@ -13,12 +13,15 @@ REPORT = Path("results/bench.json")
 
 @dataclass(frozen=True)
 class Entry:
-    """A measurement and what it is held against; a `ratio` above 1 is better than the reference."""
+    """A measurement and what it is held against; a `ratio` above 1 is better than the reference.
+
+    Both are None where nothing else does the same.
+    """
 
     name: str
     ours: float
-    reference: float
-    ratio: float
+    reference: float | None
+    ratio: float | None
     unit: str
     note: str
 

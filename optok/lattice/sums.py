@@ -16,9 +16,9 @@ from optok.lattice.vocabulary import Lattices
 
 @dataclass(frozen=True)
 class Counts:
-    """Expected counts of the pieces in each of B texts, those above zero only.
+    """Expected counts of the pieces in each of B texts, of those that some segmentation of it has.
 
-    Text b has `values[offsets[b]:offsets[b + 1]]` of the pieces `ids[offsets[b]:offsets[b + 1]]`, ascending;
+    Text b has `values[offsets[b]:offsets[b + 1]]` of the pieces `ids[offsets[b]:offsets[b + 1]]`, in no set order;
     `size`: ids are below it (the unknown character counts under the vocabulary's `unk_id`).
     """
 
@@ -212,9 +212,8 @@ def _expected_counts(
         if ids.size - size < kinds:
             ids = _longer(ids, size, kinds)
             values = _longer(values, size, kinds)
-        ordered = np.sort(touched[:kinds])
         for k in range(kinds):
-            identity = ordered[k]
+            identity = touched[k]
             ids[size + k] = identity
             values[size + k] = counts[identity]
             counts[identity] = 0.0
