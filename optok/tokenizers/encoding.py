@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -116,22 +117,18 @@ class Encoder:
 
     def pieces_of(self, one: Segmentation, text: str) -> list[str]:
         """The pieces; of a run of unknown characters, those characters."""
-        pieces = [self._tokenizer.pieces[number] for number in one.ids]
         if self._unknown not in one.ids:
-            return pieces
+            return [self._tokenizer.pieces[number] for number in one.ids]
         spelled: list[str] = []
         position = 0
-        after_unknown = False
-        for number, piece in zip(one.ids, pieces, strict=True):
-            known = number != self._unknown
-            if known:
-                spelled.append(piece)
-            elif after_unknown:
-                spelled[-1] += text[position]
+        for unknown, run in groupby(one.ids, key=lambda number: number == self._unknown):
+            ids = list(run)
+            if unknown:
+                found = [text[position : position + len(ids)]]
             else:
-                spelled.append(text[position])
-            position += len(piece) if known else 1
-            after_unknown = not known
+                found = [self._tokenizer.pieces[number] for number in ids]
+            spelled += found
+            position += sum(map(len, found))
         return spelled
 
     def _pieces_line(self, line: list[Segmentation], text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 
 import numpy as np
@@ -46,6 +47,12 @@ def test_pieces_and_ids_are_sentencepieces_and_come_back_as_its_text(options, tr
     assert Decoder(model, "ids").decode(ids) == stock(model).decode(stock(model).encode(texts))
     expected = [text.replace("▁", " ").removeprefix(" ") for text in stock(model).normalize(texts)]
     assert Decoder(model, "pieces").decode(pieces) == expected
+
+
+def test_a_million_unknown_characters_are_one_piece_within_seconds(trained):
+    began = time.process_time()
+    assert encoded(trained(), ["x" * 10 + "Ж" * 1_000_000])[0].split(" ")[-1] == "Ж" * 1_000_000
+    assert time.process_time() - began < 20
 
 
 def test_n_best_stand_on_one_line_separated_by_tabs_or_as_a_list(trained, lines):
