@@ -56,8 +56,8 @@ def translator_of(run):
 
 
 def as_json(settings):
-    """The slice of the settings that a stage reads, as its command's --settings."""
-    return json.dumps(settings, sort_keys=True, ensure_ascii=False)
+    """The slice of the settings that a stage reads, as its command's --settings, in the order of the configuration."""
+    return json.dumps(settings, ensure_ascii=False)
 
 
 def systems_of(stage):
