@@ -32,6 +32,8 @@ def print_table(table: pl.DataFrame, results: Path, heading: str) -> None:
     files = {"table.csv": "a row a run", "table.md": "this table, with signatures"}
     if (results / "report.html").exists():
         files["report.html"] = "one page with everything, for a browser"
+    if (results / "mlflow.db").exists():
+        files["mlflow.db"] = "runs and curves in MLflow, which `make mlflow` shows"
     for path, what in files.items():
         console.print(f"  {results / path}: {what}", highlight=False, soft_wrap=True)
     console.print(
