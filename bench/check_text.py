@@ -49,7 +49,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 ON_ALL_COLUMNS = ["unigram 8k", "unigram 32k", "bpe 8k"]  # one column alone has too few different words for them
 LONGEST = {"unigram": 1 << 20, "bpe": 65_535}  # bytes of a line to train on; the BPE trainer aborts beyond
-NBEST = {3: 1_000, 64: 200}  # N: on that many lines, spread over the text
+NBEST = {3: 10_000, 64: 1_000}  # N: on about that many lines, spread over the text
 
 
 @dataclass
