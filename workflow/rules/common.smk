@@ -1,21 +1,34 @@
 # What the rules share: the validated settings, where files lie, and how a stage is called.
 import json
+import os
+import re
+import shlex
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
 from optok import owner, plan
 from optok.config import language_code, validate
+from optok.corpora.fetch import archive_path
 from optok.errors import UserError
+
+
+def stop(message):
+    """One line for whoever started this, and no trace of the Snakefile's inside."""
+    print(f"optok: error: {message}", file=sys.stderr)
+    sys.exit(2)
+
 
 try:
     SETTINGS = validate(config, "configuration")
 except UserError as error:
-    raise WorkflowError(str(error)) from None
+    stop(error)
 
 RESULTS = Path(SETTINGS.results)
-OPTOK = f"{sys.executable} -m optok"
+# `optok` in a rule is the command of the environment that Snakemake itself runs in.
+shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+
+if workflow.deployment_settings.deployment_method:
+    stop("optok runs in the environment that Snakemake runs in (environment.yml): leave --sdm out")
 
 if workflow.is_main_process:
     living = owner.clear_after_death(RESULTS, Path(".snakemake"))
@@ -36,13 +49,20 @@ onerror:
 
 
 RUN = "{corpus}/{direction}/{system}/seed{seed}"
+ALL_RUNS = list(plan.runs(SETTINGS))
 TABLE_FILES = [RESULTS / name for name in plan.TABLE_FILES]
+CONFIGURATION = [os.path.relpath(path) for path in workflow.overwrite_configfiles or ["config/config.yaml"]]
+ARCHIVES = {
+    str(archive_path(archive["archive"], Path(SETTINGS.data))): archive
+    for archive in map(plan.fetch_settings, SETTINGS.corpora.values())
+    if archive is not None
+}
 
 
 wildcard_constraints:
-    corpus="|".join(SETTINGS.corpora),
+    corpus="|".join(map(re.escape, SETTINGS.corpora)),
     direction=r"[A-Za-z0-9_]+-[A-Za-z0-9_]+",
-    system="|".join(SETTINGS.systems),
+    system="|".join(map(re.escape, SETTINGS.systems)),
     seed=r"\d+",
 
 
@@ -62,4 +82,28 @@ def as_json(settings):
 
 def systems_of(stage):
     """A pattern of the systems that a stage builds; one that matches nothing where there are none."""
-    return "|".join(name for name in SETTINGS.systems if plan.kind_of(name, SETTINGS) == stage) or "$^"
+    return "|".join(re.escape(name) for name in SETTINGS.systems if plan.kind_of(name, SETTINGS) == stage) or "$^"
+
+
+def tag_of(wildcards):
+    return plan.corpus_of_language(SETTINGS, wildcards.corpus, wildcards.language)
+
+
+def archive_of(wildcards):
+    """The archive that a corpus comes from, if it comes from one."""
+    archive = plan.fetch_settings(SETTINGS.corpora[wildcards.corpus])
+    return [] if archive is None else [str(archive_path(archive["archive"], Path(SETTINGS.data)))]
+
+
+def tokenizer_files(wildcards):
+    """The tokenizers of both sides, source first."""
+    tokenizer = SETTINGS.systems[wildcards.system].tokenizer
+    folder = RESULTS / wildcards.corpus / "tokenizers" / tokenizer
+    return [folder / f"{language}.model" for language in plan.languages(wildcards.direction)]
+
+
+def base_files(wildcards):
+    """The translator and the record of the system that this one starts from."""
+    run = run_of(wildcards)
+    base = plan.Run(run.corpus, run.direction, SETTINGS.systems[run.system].base, run.seed)
+    return [*translator_of(base), RESULTS / base.folder / "run.json"]

@@ -1,19 +1,4 @@
 # Corpora: fetched archives, and one Parquet corpus for each language pair.
-from optok.corpora.fetch import archive_path
-
-ARCHIVES = {
-    str(archive_path(archive["archive"], Path(SETTINGS.data))): archive
-    for archive in map(plan.fetch_settings, SETTINGS.corpora.values())
-    if archive is not None
-}
-
-
-def archive_of(wildcards):
-    """The archive that a corpus comes from, if it comes from one."""
-    archive = plan.fetch_settings(SETTINGS.corpora[wildcards.corpus])
-    return [] if archive is None else [str(archive_path(archive["archive"], Path(SETTINGS.data)))]
-
-
 rule fetch:
     output:
         Path(SETTINGS.data) / "{archive}",
@@ -21,6 +6,8 @@ rule fetch:
         RESULTS / "logs/fetch/{archive}.log",
     benchmark:
         RESULTS / "benchmarks/fetch/{archive}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=500,
@@ -28,9 +15,9 @@ rule fetch:
         gpu=0,
     params:
         settings=lambda wildcards: as_json(ARCHIVES[str(Path(SETTINGS.data) / wildcards.archive)]),
-        data=SETTINGS.data,
+        data=lambda wildcards, output: Path(output[0]).parent,
     shell:
-        "{OPTOK} fetch --settings {params.settings:q} --output {params.data:q} 2>&1 | tee {log:q}"
+        "optok fetch --settings {params.settings:q} --output {params.data:q} 2>&1 | tee {log:q}"
 
 
 rule prepare:
@@ -45,6 +32,8 @@ rule prepare:
         RESULTS / "logs/prepare/{corpus}.log",
     benchmark:
         RESULTS / "benchmarks/prepare/{corpus}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -55,4 +44,4 @@ rule prepare:
         archive=lambda wildcards, input: f"--archive {input[0]}" if input else "",
         folder=lambda wildcards, output: Path(output.report).parent,
     shell:
-        "{OPTOK} prepare --settings {params.settings:q} {params.archive} --output {params.folder:q} 2>&1 | tee {log:q}"
+        "optok prepare --settings {params.settings:q} {params.archive} --output {params.folder:q} 2>&1 | tee {log:q}"

@@ -1,7 +1,4 @@
 # From a translator to the table: export, translate, score.
-ALL_RUNS = list(plan.runs(SETTINGS))
-
-
 rule export:
     input:
         lambda wildcards: translator_of(run_of(wildcards)),
@@ -13,6 +10,8 @@ rule export:
         RESULTS / "logs/export" / f"{RUN}.log",
     benchmark:
         RESULTS / "benchmarks/export" / f"{RUN}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -22,7 +21,7 @@ rule export:
         translator=lambda wildcards, input: Path(input[0]).parent,
         folder=lambda wildcards, output: Path(output[0]).parent,
     shell:
-        "{OPTOK} export --translator {params.translator:q} --output {params.folder:q} 2>&1 | tee {log:q}"
+        "optok export --translator {params.translator:q} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
 rule translate:
@@ -35,6 +34,8 @@ rule translate:
         RESULTS / "logs/translate" / f"{RUN}.log",
     benchmark:
         RESULTS / "benchmarks/translate" / f"{RUN}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -45,7 +46,7 @@ rule translate:
         export=lambda wildcards, input: Path(input.model).parent,
         text=lambda wildcards: RESULTS / wildcards.corpus / "corpus" / f"test.{plan.languages(wildcards.direction)[0]}",
     shell:
-        "{OPTOK} translate --settings {params.settings:q} --export {params.export:q} --input {params.text:q}"
+        "optok translate --settings {params.settings:q} --export {params.export:q} --input {params.text:q}"
         " --output {output:q} 2>&1 | tee {log:q}"
 
 
@@ -60,6 +61,8 @@ rule score:
         RESULTS / "logs/score" / f"{RUN}.log",
     benchmark:
         RESULTS / "benchmarks/score" / f"{RUN}.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -69,7 +72,7 @@ rule score:
         corpus=lambda wildcards, input: Path(input.corpus).parent,
         translator=lambda wildcards, input: Path(input.translator[0]).parent,
     shell:
-        "{OPTOK} score --hypotheses {input.hypotheses:q} --corpus {params.corpus:q} --direction {wildcards.direction}"
+        "optok score --hypotheses {input.hypotheses:q} --corpus {params.corpus:q} --direction {wildcards.direction}"
         " --translator {params.translator:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
@@ -83,6 +86,8 @@ rule table:
         RESULTS / "logs/table.log",
     benchmark:
         RESULTS / "benchmarks/table.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -92,4 +97,4 @@ rule table:
         settings=as_json(plan.table_settings(SETTINGS)),
         results=RESULTS,
     shell:
-        "{OPTOK} table --settings {params.settings:q} --results {params.results:q} 2>&1 | tee {log:q}"
+        "optok table --settings {params.settings:q} --results {params.results:q} 2>&1 | tee {log:q}"

@@ -1,13 +1,6 @@
 # Systems made from a finished one: a new source tokenizer, or smaller vocabularies.
 
 
-def base_files(wildcards):
-    """The translator and the record of the system that this one starts from."""
-    run = run_of(wildcards)
-    base = plan.Run(run.corpus, run.direction, SETTINGS.systems[run.system].base, run.seed)
-    return [*translator_of(base), RESULTS / base.folder / "run.json"]
-
-
 rule retokenize:
     input:
         train=RESULTS / "{corpus}/corpus/train.parquet",
@@ -22,6 +15,8 @@ rule retokenize:
         RESULTS / "benchmarks/retokenize" / f"{RUN}.tsv"
     wildcard_constraints:
         system=systems_of("retokenize"),
+    conda:
+        "../../environment.yml"
     threads: SETTINGS.training.threads
     resources:
         mem_mb=2000,
@@ -33,7 +28,7 @@ rule retokenize:
         corpus=lambda wildcards, input: Path(input.train).parent,
         folder=lambda wildcards, output: Path(output.run).parent,
     shell:
-        "{OPTOK} retokenize --settings {params.settings:q} --name {wildcards.system} --base {params.base:q}"
+        "optok retokenize --settings {params.settings:q} --name {wildcards.system} --base {params.base:q}"
         " --corpus {params.corpus:q} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
@@ -51,6 +46,8 @@ rule restrict:
         RESULTS / "benchmarks/restrict" / f"{RUN}.tsv"
     wildcard_constraints:
         system=systems_of("restrict"),
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2000,
@@ -62,5 +59,5 @@ rule restrict:
         corpus=lambda wildcards, input: Path(input.train).parent,
         folder=lambda wildcards, output: Path(output.run).parent,
     shell:
-        "{OPTOK} restrict --settings {params.settings:q} --name {wildcards.system} --base {params.base:q}"
+        "optok restrict --settings {params.settings:q} --name {wildcards.system} --base {params.base:q}"
         " --corpus {params.corpus:q} --output {params.folder:q} 2>&1 | tee {log:q}"

@@ -1,9 +1,4 @@
 # The page of a benchmark: one HTML file that asks for nothing else.
-import os
-
-CONFIGURATION = [os.path.relpath(path) for path in workflow.overwrite_configfiles or ["config/config.yaml"]]
-
-
 rule report:
     input:
         TABLE_FILES,
@@ -21,6 +16,8 @@ rule report:
         RESULTS / "logs/report.log",
     benchmark:
         RESULTS / "benchmarks/report.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1500,
@@ -30,4 +27,4 @@ rule report:
         settings=as_json(plan.report_settings(SETTINGS, CONFIGURATION)),
         results=RESULTS,
     shell:
-        "{OPTOK} report --settings {params.settings:q} --results {params.results:q} 2>&1 | tee {log:q}"
+        "optok report --settings {params.settings:q} --results {params.results:q} 2>&1 | tee {log:q}"

@@ -1,10 +1,6 @@
 # Baseline tokenizers: one SentencePiece model for each corpus, tokenizer and language.
 
 
-def tag_of(wildcards):
-    return plan.corpus_of_language(SETTINGS, wildcards.corpus, wildcards.language)
-
-
 rule tokenizer:
     input:
         train=RESULTS / "{corpus}/corpus/train.parquet",
@@ -18,6 +14,8 @@ rule tokenizer:
         RESULTS / "benchmarks/tokenizer/{corpus}/{tokenizer}/{language}.tsv"
     wildcard_constraints:
         language=r"[A-Za-z0-9_]+",
+    conda:
+        "../../environment.yml"
     threads: lambda wildcards: SETTINGS.tokenizers[wildcards.tokenizer].threads
     resources:
         mem_mb=2000,
@@ -28,5 +26,5 @@ rule tokenizer:
         corpus=lambda wildcards, input: Path(input.train).parent,
         folder=lambda wildcards, output: Path(output.model).parent,
     shell:
-        "{OPTOK} tokenizer train --settings {params.settings:q} --corpus {params.corpus:q}"
+        "optok tokenizer train --settings {params.settings:q} --corpus {params.corpus:q}"
         " --output {params.folder:q} 2>&1 | tee {log:q}"

@@ -11,6 +11,8 @@ rule track:
         RESULTS / "logs/track.log",
     benchmark:
         RESULTS / "benchmarks/track.tsv"
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1000,
@@ -20,4 +22,4 @@ rule track:
         settings=as_json(plan.table_settings(SETTINGS)),
         results=RESULTS,
     shell:
-        "{OPTOK} track --settings {params.settings:q} --results {params.results:q} --keep-going 2>&1 | tee {log:q}"
+        "optok track --settings {params.settings:q} --results {params.results:q} --keep-going 2>&1 | tee {log:q}"

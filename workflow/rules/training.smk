@@ -1,13 +1,6 @@
 # Systems that are trained: a translator from a corpus and its tokenizers.
 
 
-def tokenizer_files(wildcards):
-    """The tokenizers of both sides, source first."""
-    tokenizer = SETTINGS.systems[wildcards.system].tokenizer
-    folder = RESULTS / wildcards.corpus / "tokenizers" / tokenizer
-    return [folder / f"{language}.model" for language in plan.languages(wildcards.direction)]
-
-
 rule train:
     input:
         train=RESULTS / "{corpus}/corpus/train.parquet",
@@ -23,6 +16,8 @@ rule train:
         RESULTS / "benchmarks/train" / f"{RUN}.tsv"
     wildcard_constraints:
         system=systems_of("train"),
+    conda:
+        "../../environment.yml"
     threads: SETTINGS.training.threads
     resources:
         mem_mb=2000,
@@ -34,5 +29,5 @@ rule train:
         tokenizers=lambda wildcards, input: Path(input.tokenizers[0]).parent,
         folder=lambda wildcards, output: Path(output.run).parent,
     shell:
-        "{OPTOK} train --settings {params.settings:q} --name {wildcards.system} --corpus {params.corpus:q}"
+        "optok train --settings {params.settings:q} --name {wildcards.system} --corpus {params.corpus:q}"
         " --tokenizers {params.tokenizers:q} --output {params.folder:q} 2>&1 | tee {log:q}"
