@@ -143,7 +143,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        ("trian", "No such command 'trian'. Did you mean 'train'?"),
+        ("trian", "No such command 'trian'. Did you mean 'train'"),
         ("train --sed 1", "No such option: --sed"),
         ("train --seed one", "'--seed'"),
         ("train", "optok train needs --settings (JSON) or --configfile (a YAML file)"),

@@ -17,7 +17,8 @@ SYSTEMS = ("unigram", "optok")
 def trained(prepared: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder with the runs of two systems, trained and scored by the command line."""
     results = tmp_path_factory.mktemp("tracked") / "results"
-    shutil.copytree(prepared.results, results)
+    for made in ("corpus", "tokenizers"):  # and no run that another test has trained there
+        shutil.copytree(prepared.results / "own" / made, results / "own" / made)
     for system in SYSTEMS:
         run = prepared.run(system)
         folder = results / run.folder
