@@ -267,7 +267,12 @@ class Training(Part):
         "system sees the same sentence pairs at update k.",
     )
     learning_rate: float = Field(default=3e-3, gt=0, description="Peak learning rate of Adam (β 0.9, 0.98).")
-    warmup: Count = Field(default=200, description="Updates of linear warm-up; then inverse square root.")
+    warmup: Count = Field(default=200, description="Updates of linear warm-up, before the rate falls.")
+    schedule: Literal["inverse-sqrt", "linear"] = Field(
+        default="inverse-sqrt",
+        description="How the rate falls: `inverse-sqrt` with 1/√update, whatever `updates` is; `linear` to 0 at the "
+        "end, which is better where `updates` is small and known.",
+    )
     clip_norm: float = Field(default=1.0, gt=0, description="Largest norm of the gradient.")
     label_smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
     validate_every: Count = Field(default=100, description="Updates between validations; each also saves a checkpoint.")

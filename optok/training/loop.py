@@ -23,7 +23,7 @@ from optok.training import checkpoint
 from optok.training.batching import Batches, Items
 from optok.training.randomness import derive
 from optok.training.run_log import RunLog
-from optok.training.schedule import inverse_square_root
+from optok.training.schedule import learning_rate
 
 Progress = Callable[[int, str], None]
 
@@ -128,7 +128,7 @@ def train(
     for update in range(start + 1, settings.updates + 1):
         began = time.monotonic()
         items, epoch = batches.at(update)
-        rate = inverse_square_root(update, settings.learning_rate, settings.warmup)
+        rate = learning_rate(update, settings)
         loss, metrics = _update(task, optimizer, learner, items, epoch, update, rate, settings, seed)
         seconds = time.monotonic() - began
         chosen.seconds += seconds

@@ -1,9 +1,13 @@
 """Batches are the same for every system, hold every pair once an epoch, and do not depend on history."""
 
-import numpy as np
+import itertools
 
+import numpy as np
+import pytest
+
+from optok.config import Training
 from optok.training.batching import Batches
-from optok.training.schedule import inverse_square_root
+from optok.training.schedule import learning_rate
 
 
 def lengths(seed: int, pairs: int = 500) -> tuple[np.ndarray, np.ndarray]:
@@ -42,7 +46,14 @@ def test_another_seed_draws_other_batches():
     assert not np.array_equal(one.at(1)[0], other.at(1)[0])
 
 
-def test_the_learning_rate_peaks_at_the_end_of_warmup():
-    rates = [inverse_square_root(update, 3e-3, 100) for update in range(1, 1000)]
+@pytest.mark.parametrize(
+    ("schedule", "at_400", "last"), [("inverse-sqrt", 3e-3 / 2, 3e-3 / 3), ("linear", 3e-3 * 501 / 801, 3e-3 / 801)]
+)
+def test_the_learning_rate_peaks_at_the_end_of_warmup_and_then_falls(schedule, at_400, last):
+    settings = Training(updates=900, learning_rate=3e-3, warmup=100, schedule=schedule)
+    rates = [learning_rate(update, settings) for update in range(1, 901)]
+    assert rates[49] == 1.5e-3
     assert max(rates) == rates[99] == 3e-3
-    assert rates[399] == 3e-3 / 2
+    assert rates[399] == pytest.approx(at_400)
+    assert rates[899] == pytest.approx(last)
+    assert all(later < earlier for earlier, later in itertools.pairwise(rates[99:]))
