@@ -10,12 +10,17 @@ BIN := .venv/bin
 .PHONY: demo quick mlflow test lint lock bench check-text
 
 demo: .venv/stamp  ## the main job: eight directions, from nothing to a table
-	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete $(SNAKEMAKE_ARGS)
-	@$(BIN)/optok table --configfile config/config.yaml --print
+	$(call benchmark,config/config.yaml)
 
 quick: .venv/stamp  ## one direction, its systems, into results-quick/
-	$(BIN)/snakemake --cores $(CORES) --rerun-incomplete --configfile config/quick.yaml $(SNAKEMAKE_ARGS)
-	@$(BIN)/optok table --configfile config/quick.yaml --print
+	$(call benchmark,config/quick.yaml)
+
+# Runs a configuration, then prints its table whether or not every run succeeded; the exit code is Snakemake's.
+define benchmark
+	@$(BIN)/snakemake --cores $(CORES) --configfile $(1) --rerun-incomplete --keep-going \
+		--quiet host rules reason $(SNAKEMAKE_ARGS); code=$$?; \
+	$(BIN)/optok table --configfile $(1) --print; exit $$code
+endef
 
 mlflow: .venv/stamp  ## MLflow's page on 127.0.0.1: PORT=5000, CONFIG=config/quick.yaml for the quick results
 	@$(BIN)/optok track --configfile $(CONFIG) --serve --port $(PORT)
@@ -28,10 +33,12 @@ mlflow: .venv/stamp  ## MLflow's page on 127.0.0.1: PORT=5000, CONFIG=config/qui
 test: .venv/stamp lint  ## the whole test suite
 	$(BIN)/python -m pytest -n 2
 
-lint: .venv/stamp  ## format, lint and types
+lint: .venv/stamp  ## format, lint and types, of the workflow too
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
 
 bench: .venv/stamp  ## speed, into results/bench.json
 	$(BIN)/python -m bench.lattice

@@ -43,7 +43,8 @@ def translate(
     decoding = config.Decoding() if settings is None else read_slice(_Translate, settings).decoding
     lines = decode_lines(sys.stdin.buffer.read(), "standard input") if input is None else read_lines(input)
     decoder = Decoder(folder, threads, device)
-    translated = decoder.translate(lines, decoding, Progress("translate", len(lines), "lines"))
+    what = "translate" if output is None else f"translate {output}"
+    translated = decoder.translate(lines, decoding, Progress(what, len(lines), "lines"))
     if output is None:
         sys.stdout.buffer.write("".join(line + "\n" for line in translated).encode("utf-8"))
     else:
@@ -73,7 +74,7 @@ def score(
     from optok.evaluation.score import score as score_run
 
     scores = score_run(hypotheses, corpus, direction, translator, output)
-    print(f"BLEU {scores['bleu']:.2f}, chrF2 {scores['chrf']:.2f}")
+    print(f"{output}: BLEU {scores['bleu']:.2f}, chrF2 {scores['chrf']:.2f}")
 
 
 def table(

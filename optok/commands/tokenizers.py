@@ -46,8 +46,9 @@ def tokenizer_train(
         folder = Path(configured.results) / corpus / "corpus"
         output = output or Path(configured.results) / corpus / "tokenizers" / tokenizer
     read = read_slice(_Tokenizer, settings)
-    report = train_tokenizer(read.tokenizer, read.language, folder, needed(output, "--output", "tokenizer train"))
-    print(f"{report['language']}: {report['pieces']} pieces")
+    output = needed(output, "--output", "tokenizer train")
+    report = train_tokenizer(read.tokenizer, read.language, folder, output)
+    print(f"{output}: {report['language']}, {report['pieces']} pieces")
 
 
 Model = Annotated[Path, typer.Option(help="A SentencePiece .model file.")]

@@ -104,13 +104,15 @@ def restrict(
         settings = json.dumps(plan.restrict_settings(configured, run))
         corpus, base, name, output = _folders_of(configured, run, base, output)
     output = needed(output, "--output", "restrict")
-    restrict_system(
+    record = restrict_system(
         read_slice(RestrictSettings, settings),
         name or output.parent.name,
         needed(base, "--base", "restrict"),
         Path(needed(corpus, "--corpus", "restrict")),
         output,
     )
+    kept = (f"{side} {one['pieces']} of {one['pieces_before']}" for side, one in record["tokenizers"].items())
+    print(f"{output}: pieces kept: {', '.join(kept)}")
 
 
 def _folders_of(

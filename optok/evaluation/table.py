@@ -81,9 +81,15 @@ def _last_words(results: Path, run: Run) -> str | None:
 
 
 def write_table(table: pl.DataFrame, results: Path, planned: dict[str, Any]) -> None:
-    """`table.csv` and `table.md` in the results folder."""
-    write_text(results / "table.csv", table.write_csv(float_precision=4))
-    write_text(results / "table.md", markdown(table, heading(planned), signatures(table, results)))
+    """`table.csv` and `table.md` in the results folder; one that says the same already keeps its time of writing."""
+    contents = {
+        "table.csv": table.write_csv(float_precision=4),
+        "table.md": markdown(table, heading(planned), signatures(table, results)),
+    }
+    for name, content in contents.items():
+        path = results / name
+        if not path.exists() or path.read_bytes() != content.encode("utf-8"):
+            write_text(path, content)
 
 
 def heading(planned: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from optok.corpora.store import read_report, read_split
 from optok.errors import UserError
 from optok.evaluation.score import bleu
 from optok.files import digest_of, sha256_of, write_json
-from optok.plan import RUN_FORMAT, languages
+from optok.plan import RUN_FORMAT, Run, languages
 from optok.tokenizers.model_file import check_model, kind_of, read_model, write_scores
 from optok.training.batching import Batches
 from optok.translation.export import pieces_of
@@ -45,6 +45,10 @@ class RunSettings(BaseModel):
     corpus: str
     direction: str
     seed: int
+
+    def run(self, system: str) -> Run:
+        """The run of the system of that name."""
+        return Run(self.corpus, self.direction, system, self.seed)
 
 
 @dataclass(frozen=True)

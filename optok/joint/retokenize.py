@@ -106,7 +106,7 @@ def retokenize_system(
         settings,
         output,
         output / "checkpoints" / own_hash,
-        progress or Progress(f"retokenize {system}", details.updates, "updates"),
+        progress or Progress(f"retokenize {settings.run(system)}", details.updates, "updates"),
     )
     with written_model(models["source"], selected.scores.numpy(), text.lines("source")) as learned:
         result = Translator(translator.sizes, translator.alpha, translator.weights, {**models, "source": learned})

@@ -79,7 +79,7 @@ def train_system(
         output / "checkpoints" / own_hash,
         output / "log.jsonl",
         learner,
-        progress or Progress(f"train {system}", training.updates, "updates"),
+        progress or Progress(f"train {settings.run(system)}", training.updates, "updates"),
     )
     alpha = None if settings.system.sampling is None else settings.system.sampling.alpha
     weights = {name: tensor.float().cpu().numpy() for name, tensor in chosen.weights.items()}
