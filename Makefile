@@ -6,21 +6,15 @@ CORES ?= all
 CONFIG ?= config/config.yaml
 PORT ?= 5000
 BIN := .venv/bin
+SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --rerun-incomplete --keep-going --quiet host rules reason
 
 .PHONY: demo quick mlflow test lint lock bench check-text
 
 demo: .venv/stamp  ## the main job: eight directions, from nothing to a table
-	$(call benchmark,config/config.yaml)
+	@$(SNAKEMAKE) --configfile config/config.yaml $(SNAKEMAKE_ARGS)
 
 quick: .venv/stamp  ## one direction, its systems, into results-quick/
-	$(call benchmark,config/quick.yaml)
-
-# Runs a configuration, then prints its table whether or not every run succeeded; the exit code is Snakemake's.
-define benchmark
-	@$(BIN)/snakemake --cores $(CORES) --configfile $(1) --rerun-incomplete --keep-going \
-		--quiet host rules reason $(SNAKEMAKE_ARGS); code=$$?; \
-	$(BIN)/optok table --configfile $(1) --print; exit $$code
-endef
+	@$(SNAKEMAKE) --configfile config/quick.yaml $(SNAKEMAKE_ARGS)
 
 mlflow: .venv/stamp  ## MLflow's page on 127.0.0.1: PORT=5000, CONFIG=config/quick.yaml for the quick results
 	@$(BIN)/optok track --configfile $(CONFIG) --serve --port $(PORT)

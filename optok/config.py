@@ -346,6 +346,18 @@ def merge(settings: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]
     return merged
 
 
+def as_in_a_file(value: Any) -> Any:
+    """What `--config` gave, typed as the same words in a file: Snakemake leaves lists and mappings as text."""
+    if isinstance(value, dict):
+        return {key: as_in_a_file(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [as_in_a_file(part) for part in value]
+    try:
+        return yaml.safe_load(value) if isinstance(value, str) else value
+    except yaml.YAMLError:
+        return value
+
+
 def validate(content: dict[str, Any], where: str = "the settings") -> Settings:
     """Typed settings from parsed YAML or JSON; raises `UserError` with one line about the first fault."""
     from optok.consistency import check  # it needs the classes above

@@ -15,7 +15,7 @@ import sentencepiece
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 from optok.errors import UserError
-from optok.files import read_lines, write_json
+from optok.files import read_json, read_lines, sha256_of, write_json
 from optok.plan import languages
 
 FORMAT = 1
@@ -48,7 +48,8 @@ def score(hypotheses: Path, corpus: Path, direction: str, translator: Path, outp
     """Scores a file of hypotheses against the corpus's test set; writes and returns `scores.json`.
 
     translator: its `source.model` and `target.model` tell how many tokens a test sentence has. `tokens_per_sentence`
-    is the mean over both sides: (source tokens + reference tokens) / (2 × pairs), best paths.
+    is the mean over both sides: (source tokens + reference tokens) / (2 × pairs), best paths. `run_hash` and
+    `hypotheses_sha256` say what was scored: a table leaves out scores of what has changed since.
     """
     source_code, target_code = languages(direction)
     lines, sources, references = (
@@ -70,6 +71,8 @@ def score(hypotheses: Path, corpus: Path, direction: str, translator: Path, outp
     }
     result = {
         "format": FORMAT,
+        "run_hash": _run_hash(translator),
+        "hypotheses_sha256": sha256_of(hypotheses),
         **scores,
         "signatures": {name: str(metric.get_signature()) for name, metric in metrics.items()},
         "bleu_copy": bleu(sources, references, target_code),
@@ -88,6 +91,12 @@ def tokens_in(model: Path, lines: list[str]) -> int:
     """Tokens of some lines on SentencePiece's best paths."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     return sum(map(len, processor.encode(lines)))
+
+
+def _run_hash(translator: Path) -> str | None:
+    """Of the run that the translator is of; a folder by itself has none."""
+    record = translator.parent / "run.json"
+    return read_json(record).get("hash") if record.exists() else None
 
 
 def _check(hypotheses: list[str], references: list[str], where: str) -> None:

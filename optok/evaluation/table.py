@@ -10,7 +10,7 @@ import polars as pl
 
 from optok.errors import UserError
 from optok.evaluation.score import FORMAT as SCORES_FORMAT
-from optok.files import read_json, write_text
+from optok.files import read_json, sha256_of, write_text
 from optok.plan import RUN_FORMAT, Run, planned_runs
 
 SCORES = ("bleu", "chrf", "chrfpp", "ter")
@@ -46,10 +46,23 @@ def _row(results: Path, run: Run, task: str) -> dict[str, Any]:
         status = ("failed", failed) if failed else ("missing", str(error))
         return row | dict(zip(("status", "reason"), status, strict=True))
     try:
+        if changed := _changed(folder, scores, record):
+            reason = _last_words(results, run) or f"{changed} since it was scored: run `optok score` again"
+            return row | {"status": "missing", "reason": reason}
         return row | _shown(scores, record)
     except (KeyError, TypeError) as error:
         reason = f"scores.json or run.json of {folder} is damaged ({error}): delete it and run its stage again"
         return row | {"status": "missing", "reason": reason}
+
+
+def _changed(folder: Path, scores: dict[str, Any], record: dict[str, Any]) -> str | None:
+    """What is no longer as it was when the run was scored."""
+    if scores["run_hash"] != record["hash"]:
+        return "the translator was made anew"
+    hypotheses = folder / "hypotheses.txt"
+    if not hypotheses.exists() or sha256_of(hypotheses) != scores["hypotheses_sha256"]:
+        return "hypotheses.txt is gone or another"
+    return None
 
 
 def _shown(scores: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:

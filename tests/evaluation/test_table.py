@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from optok.evaluation.table import COLUMNS, build_table, heading, write_table
-from optok.files import write_json, write_text
+from optok.files import read_json, sha256_of, write_json, write_text
 from optok.plan import Run
 from optok.reporting.terminal import print_table
 
@@ -30,11 +30,13 @@ def finish(results: Path, run: Run, bleu: float) -> Path:
     tokenizer = "zh" if run.direction.endswith("zh_CN") else "13a"
     signatures = {"bleu": SIGNATURE.format(tokenizer), "chrf": CHRF_SIGNATURE, "chrfpp": "c", "ter": "t"}
     scores = {"bleu": bleu, "chrf": bleu + 20.123456, "chrfpp": bleu + 15, "ter": 70.00004}
-    write_json(
-        folder / "scores.json", {"format": 1, **scores, "signatures": signatures, "tokens_per_sentence": 12.345678}
-    )
+    write_text(folder / "hypotheses.txt", "ein Satz\n")
+    of = {"run_hash": "abc", "hypotheses_sha256": sha256_of(folder / "hypotheses.txt")}
+    more = {"signatures": signatures, "tokens_per_sentence": 12.345678}
+    write_json(folder / "scores.json", {"format": 1, **of, **scores, **more})
     pieces = {"source": {"pieces": 2000}, "target": {"pieces": 1200}}
-    write_json(folder / "run.json", {"format": 1, "tokenizers": pieces, "updates": 500, "train_seconds": 61.5})
+    record = {"hash": "abc", "tokenizers": pieces, "updates": 500, "train_seconds": 61.5}
+    write_json(folder / "run.json", {"format": 1, **record})
     return folder
 
 
@@ -110,6 +112,24 @@ def test_a_failed_run_keeps_its_row_with_the_reason(tmp_path: Path):
     assert "| gramps-de | en-de | 20.8 ± 0.7 / 41.0 ± 0.7* | failed missing |" in markdown
     assert "- gramps-de en-de optok seed 1: failed, train: optok: error: the loss is nan at update 21" in markdown
     assert "| 27.3 / 47.5 (1 of 2 seeds)* |" in markdown
+
+
+def test_scores_of_what_has_changed_since_are_not_shown(tmp_path: Path):
+    all_runs(tmp_path)
+    retrained, translated = (Run("gramps-de", "en-de", "optok", seed) for seed in (1, 2))
+    lost = Run("gramps-de", "de-en", "optok", 1)
+    record = read_json(tmp_path / retrained.folder / "run.json")
+    write_json(tmp_path / retrained.folder / "run.json", {**record, "hash": "def"})
+    write_text(tmp_path / translated.folder / "hypotheses.txt", "ein anderer Satz\n")
+    (tmp_path / lost.folder / "hypotheses.txt").unlink()
+    table = build_table(tmp_path, PLANNED)
+    reasons = {(row["direction"], row["seed"]): row["reason"] for row in table.iter_rows(named=True) if row["reason"]}
+    assert reasons == {
+        ("en-de", 1): "the translator was made anew since it was scored: run `optok score` again",
+        ("en-de", 2): "hypotheses.txt is gone or another since it was scored: run `optok score` again",
+        ("de-en", 1): "hypotheses.txt is gone or another since it was scored: run `optok score` again",
+    }
+    assert set(table.filter(table["reason"] != "")["bleu"]) == {None}
 
 
 def test_a_log_of_a_run_that_went_well_after_all_is_no_failure(tmp_path: Path):

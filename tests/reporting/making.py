@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from optok.config import validate
-from optok.files import write_json, write_text
+from optok.files import sha256_of, write_json, write_text
 from optok.plan import Run, report_settings
 from optok.reporting.gathering import Results
 
@@ -56,7 +56,9 @@ def finish(results: Results, run: Run, bleu: float, updates: int) -> None:
     signatures = {"bleu": "nrefs:1|tok:13a", "chrf": "nrefs:1|nc:6", "chrfpp": "c", "ter": "t"}
     tokens = {"tokens_source": 11.5, "tokens_target": 12.5, "tokens_per_sentence": 12.0}
     counts = {"bleu_copy": 3.21, "sentences": 250, "empty": 0, "unknown_marks": 0}
-    write_json(folder / "scores.json", {"format": 1, **scores, "signatures": signatures, **tokens, **counts})
+    write_text(folder / "hypotheses.txt", "ein Satz\n")
+    of = {"run_hash": "0123456789abcdef", "hypotheses_sha256": sha256_of(folder / "hypotheses.txt")}
+    write_json(folder / "scores.json", {"format": 1, **of, **scores, "signatures": signatures, **tokens, **counts})
     side = {"kind": "unigram", "pieces": 2000, "pieces_before": 2000, "learned": run.system == "optok"}
     record = {"updates": updates, "best_update": updates, "train_seconds": 61.5, "hash": "0123456789abcdef"}
     made = {"versions": {"python": "3.11.7"}, "machine": {"system": "Linux"}, "device": "cpu", "threads": 1}

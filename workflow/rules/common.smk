@@ -6,8 +6,10 @@ import shlex
 import sys
 from pathlib import Path
 
+from snakemake.utils import update_config
+
 from optok import owner, plan
-from optok.config import language_code, validate
+from optok.config import as_in_a_file, validate
 from optok.corpora.fetch import archive_path
 from optok.errors import UserError
 
@@ -18,14 +20,29 @@ def stop(message):
     sys.exit(2)
 
 
+def as_json(settings):
+    """The slice of the settings that a stage reads, as its command's --settings, in the order of the configuration."""
+    return json.dumps(settings, ensure_ascii=False)
+
+
+update_config(config, as_in_a_file(dict(workflow.config_settings.config)))
 try:
     SETTINGS = validate(config, "configuration")
 except UserError as error:
     stop(error)
 
 RESULTS = Path(SETTINGS.results)
+TABLE_SETTINGS = as_json(plan.table_settings(SETTINGS))
 # `optok` in a rule is the command of the environment that Snakemake itself runs in.
 shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+
+
+def finish():
+    """Shows the table of what was asked for, with the runs that failed, and frees the results folder."""
+    if not workflow.dag_settings.targets:
+        shell("optok table --settings {TABLE_SETTINGS:q} --results {RESULTS:q} --print || true")
+    owner.release(RESULTS)
+
 
 if workflow.deployment_settings.deployment_method:
     stop("optok runs in the environment that Snakemake runs in (environment.yml): leave --sdm out")
@@ -41,11 +58,11 @@ onstart:
 
 
 onsuccess:
-    owner.release(RESULTS)
+    finish()
 
 
 onerror:
-    owner.release(RESULTS)
+    finish()
 
 
 RUN = "{corpus}/{direction}/{system}/seed{seed}"
@@ -73,11 +90,6 @@ def run_of(wildcards):
 def translator_of(run):
     """The files of a run's translator."""
     return [RESULTS / run.folder / "translator" / name for name in plan.TRANSLATOR_FILES]
-
-
-def as_json(settings):
-    """The slice of the settings that a stage reads, as its command's --settings, in the order of the configuration."""
-    return json.dumps(settings, ensure_ascii=False)
 
 
 def systems_of(stage):

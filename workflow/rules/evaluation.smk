@@ -94,7 +94,7 @@ rule table:
         runtime=10,
         gpu=0,
     params:
-        settings=as_json(plan.table_settings(SETTINGS)),
+        settings=TABLE_SETTINGS,
         results=RESULTS,
     shell:
         "optok table --settings {params.settings:q} --results {params.results:q} 2>&1 | tee {log:q}"

@@ -19,7 +19,7 @@ rule track:
         runtime=60,
         gpu=0,
     params:
-        settings=as_json(plan.table_settings(SETTINGS)),
+        settings=TABLE_SETTINGS,
         results=RESULTS,
     shell:
         "optok track --settings {params.settings:q} --results {params.results:q} --keep-going 2>&1 | tee {log:q}"
